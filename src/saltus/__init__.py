@@ -1,0 +1,54 @@
+"""saltus: a laboratory for robots whose motion is smooth until something sudden happens."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from saltus import contact, control, errors, mechanism, robots
+    from saltus.contact import GroundPoint
+    from saltus.engine import Command, Event, Trajectory, simulate
+    from saltus.hybrid import Guard, HybridSystem, Profile
+    from saltus.mechanism import Mechanism
+
+_WHERE = {
+    "simulate": "saltus.engine",
+    "Trajectory": "saltus.engine",
+    "Event": "saltus.engine",
+    "Command": "saltus.engine",
+    "Mechanism": "saltus.mechanism",
+    "HybridSystem": "saltus.hybrid",
+    "Guard": "saltus.hybrid",
+    "Profile": "saltus.hybrid",
+    "GroundPoint": "saltus.contact",
+}
+_MODULES = ("robots", "control", "contact", "mechanism", "errors")
+
+__all__ = [
+    "Command",
+    "Event",
+    "GroundPoint",
+    "Guard",
+    "HybridSystem",
+    "Mechanism",
+    "Profile",
+    "Trajectory",
+    "contact",
+    "control",
+    "errors",
+    "mechanism",
+    "robots",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part when it is first asked for: importing saltus itself stays fast."""
+    if name in _MODULES:
+        return importlib.import_module(f"saltus.{name}")
+    if name in _WHERE:
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'saltus' has no attribute {name!r}")

@@ -1,0 +1,318 @@
+"""Numba seen through a keyhole: raw pointers, calls by address, and a disk cache that is never stale."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import inspect
+import os
+import pickle
+import platform
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import compiler, serialize
+from numba.core.caching import NullCache
+from numba.core.ccallback import CFunc
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic
+
+from saltus.errors import CompileError
+
+DOUBLES = types.CPointer(types.float64)
+INTEGERS = types.CPointer(types.int64)
+
+KERNEL = types.int32(types.float64, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
+"""kernel(t, x, u, p, out) -> 0, or 1 where the mass matrix is not positive definite."""
+
+CONTROL = types.int32(
+    types.float64, DOUBLES, INTEGERS, DOUBLES, DOUBLES, DOUBLES, types.int64, DOUBLES, INTEGERS
+)
+"""control(t, x, status, memory, p, data, piece, u, request) -> 0, or not 0 to end the run."""
+
+LAW = types.int32(DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
+"""law(A, v_free, v_before, coefficients, impulse, info) -> 0; see `saltus.contact.laws`."""
+
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+
+_INT32 = ir.IntType(32)
+_INT64 = ir.IntType(64)
+_DOUBLE = ir.DoubleType()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Mark a function as part of compiled code; it compiles when an entry point that uses it does."""
+    dispatcher = numba.njit(**OPTIONS)(function)
+    _only_for_linking(dispatcher)
+    return dispatcher
+
+
+def _only_for_linking(dispatcher: Any) -> None:
+    """Keep a function's LLVM code for its callers and skip its machine code.
+
+    Numba would make every function callable from Python, which costs most of the compile time.
+    """
+    compile_it = dispatcher._compiler.compile
+
+    def flags_for(flags: Any) -> Any:
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        return flags
+
+    def compile_for_linking(args: Any, return_type: Any) -> Any:
+        # the entry point is only a key here, and must be one of a kind
+        result = compile_it(args, return_type)._replace(entry_point=_Key())
+        result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return result
+
+    def keep(result: Any) -> None:
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    dispatcher._compiler._customize_flags = flags_for
+    dispatcher._compiler.compile = compile_for_linking
+    dispatcher.add_overload = keep
+
+
+class _Key:
+    """A name for a compiled function inside compiled code."""
+
+
+@intrinsic
+def never_inline(typingctx):  # type: ignore[no-untyped-def]
+    """Keep the function that calls this out of its callers: they compile faster, and it is called rarely."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _pointer(builder: Any, base: Any, offset: Any) -> Any:
+    return builder.gep(base, [offset])
+
+
+def _function(builder: Any, address: Any, result: Any, arguments: list[Any]) -> Any:
+    kind = ir.FunctionType(result, arguments)
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+@intrinsic
+def call_kernel(typingctx, address, t, D, x, u, p, out):  # type: ignore[no-untyped-def]
+    """Call a kernel by address; x, u, p and out are offsets into D."""
+    i8 = types.int64
+    signature = types.int32(i8, types.float64, DOUBLES, i8, i8, i8, i8)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, t, base, *offsets = arguments
+        pointer = _DOUBLE.as_pointer()
+        function = _function(builder, address, _INT32, [_DOUBLE] + [pointer] * 4)
+        return builder.call(function, [t, *(_pointer(builder, base, o) for o in offsets)])
+
+    return signature, codegen
+
+
+@intrinsic
+def call_control(typingctx, address, t, I, D, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
+    """Call a controller by address; status and request are offsets into I, the others into D."""
+    i8 = types.int64
+    signature = types.int32(
+        i8, types.float64, INTEGERS, DOUBLES, i8, i8, i8, i8, i8, i8, i8, i8
+    )
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, t, I, D, x, status, memory, p, data, piece, u, request = arguments
+        doubles, integers = _DOUBLE.as_pointer(), _INT64.as_pointer()
+        kinds = [_DOUBLE, doubles, integers, doubles, doubles, doubles, _INT64, doubles, integers]
+        function = _function(builder, address, _INT32, kinds)
+        at = _pointer
+        return builder.call(
+            function,
+            [
+                t,
+                at(builder, D, x),
+                at(builder, I, status),
+                at(builder, D, memory),
+                at(builder, D, p),
+                at(builder, D, data),
+                piece,
+                at(builder, D, u),
+                at(builder, I, request),
+            ],
+        )
+
+    return signature, codegen
+
+
+@intrinsic
+def call_law(typingctx, address, D, A, free, before, coefficients, impulse, info):  # type: ignore[no-untyped-def]
+    """Call an impact law by address; all arguments are offsets into D."""
+    i8 = types.int64
+    signature = types.int32(i8, DOUBLES, i8, i8, i8, i8, i8, i8)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, base, *offsets = arguments
+        function = _function(builder, address, _INT32, [_DOUBLE.as_pointer()] * 6)
+        return builder.call(function, [_pointer(builder, base, o) for o in offsets])
+
+    return signature, codegen
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: ``SALTUS_CACHE`` or the user's cache folder."""
+    chosen = os.environ.get("SALTUS_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "saltus"
+
+
+def files_digest(folders: list[Path]) -> str:
+    """Hash the names and contents of all Python files under some folders."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(str(path.relative_to(folder)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def function_digest(function: Callable[..., Any]) -> str | None:
+    """Hash a function and everything it reaches; None where that cannot be known.
+
+    Reached are the source files of functions and modules named by it, and the values of its
+    globals and closure cells.
+    """
+    digest = hashlib.sha256()
+    seen: set[int] = set()
+    files: set[str] = set()
+
+    def visit(thing: Any) -> bool:
+        thing = getattr(thing, "py_func", getattr(thing, "__wrapped__", thing))
+        if id(thing) in seen:
+            return True
+        seen.add(id(thing))
+        if isinstance(thing, FunctionType):
+            try:
+                files.add(inspect.getsourcefile(thing) or "")
+                digest.update(inspect.getsource(thing).encode())
+            except (OSError, TypeError):
+                digest.update(repr(_code_key(thing.__code__)).encode())
+            cells = inspect.getclosurevars(thing)
+            named = {**cells.globals, **cells.nonlocals}
+            return all(visit(named[name]) for name in sorted(named))
+        if isinstance(thing, ModuleType):
+            path = getattr(thing, "__file__", None)
+            if path and path.endswith(".py") and "site-packages" not in path:
+                files.add(path)
+            return True
+        if isinstance(thing, (int, float, complex, str, bytes, bool, type(None))):
+            digest.update(repr(thing).encode())
+            return True
+        if isinstance(thing, (tuple, list)):
+            return all(visit(item) for item in thing)
+        if isinstance(thing, np.ndarray):
+            digest.update(thing.tobytes() + repr((thing.shape, thing.dtype)).encode())
+            return True
+        if isinstance(thing, type) or callable(thing):
+            digest.update(repr(getattr(thing, "__qualname__", thing)).encode())
+            return getattr(thing, "__module__", "") in ("builtins", "math", "numpy")
+        return False
+
+    known = visit(function)
+    for path in sorted(files):
+        if os.path.exists(path):
+            digest.update(Path(path).read_bytes())
+    return digest.hexdigest() if known else None
+
+
+def _code_key(code: Any) -> tuple[Any, ...]:
+    inner = tuple(_code_key(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts)
+    return (code.co_code, code.co_names, code.co_varnames, inner)
+
+
+class _DiskCache(NullCache):
+    """One compiled function under one key; a damaged or missing file means compiling anew."""
+
+    def __init__(self, name: str, key: str):
+        self._name = name
+        self._key = key
+
+    def _path(self, codegen: Any) -> Path:
+        stamp = (
+            self._key,
+            numba.__version__,
+            llvmlite.__version__,
+            sys.version,
+            platform.machine(),
+            codegen.magic_tuple(),
+        )
+        digest = hashlib.sha256(repr(stamp).encode()).hexdigest()[:40]
+        return cache_folder() / f"{self._name}-{digest}.bin"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        try:
+            content = self._path(target_context.codegen()).read_bytes()
+        except OSError:
+            return None
+        check, payload = content[:32], content[32:]
+        if hashlib.sha256(payload).digest() != check:
+            return None
+        try:
+            return compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
+        except Exception:  # noqa: BLE001 - whatever is wrong with a cached file, compiling anew mends it
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        payload = serialize.dumps(data._reduce())
+        path = self._path(data.codegen)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        except OSError:
+            return  # an unwritable cache costs time, never a run
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
+            os.replace(temporary, path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def compile_entry(function: Callable[..., Any], signature: Any, name: str, key: str | None) -> CFunc:
+    """Compile a function to a C entry point, through the cache where a key is given.
+
+    The result must be kept alive as long as its address is in use.
+    """
+    entry = CFunc(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
+    if key is not None:
+        entry._cache = _DiskCache(name, f"{key}:{signature}")
+    try:
+        entry.compile()
+    except NumbaError as error:
+        raise CompileError(f"cannot compile {name!r} to machine code: {error}") from error
+    return entry
+
+
+def pointer_to(array: np.ndarray) -> int:
+    """The address of a contiguous array's memory, for a compiled entry point."""
+    return array.ctypes.data
+
+
+def ctypes_entry(entry: CFunc, result: Any, arguments: list[Any]) -> Any:
+    """A compiled entry point as a Python callable that lets other threads run meanwhile."""
+    return ctypes.CFUNCTYPE(result, *arguments)(entry.address)

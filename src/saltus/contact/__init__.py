@@ -1,0 +1,6 @@
+"""Contacts: units that can hold or let go, and the laws of impact; none of them knows a robot."""
+
+from saltus.contact._ground import GUARD_NAMES, GroundPoint, guard_values_of
+from saltus.contact._law import Law, chatterjee, find_law, law_names, newton, plastic
+
+__all__ = ["GUARD_NAMES", "GroundPoint", "guard_values_of", "Law", "chatterjee", "find_law", "law_names", "newton", "plastic"]

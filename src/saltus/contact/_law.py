@@ -1,0 +1,81 @@
+"""Impact laws: found by name among the files of `saltus.contact.laws`, given coefficients, knowing no robot."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltus.contact import laws
+from saltus.errors import InputError, unknown_name
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A number that a law needs, with the values it may take."""
+
+    name: str
+    default: float
+    lower: float = 0.0
+    upper: float = 1.0
+
+
+@dataclass(frozen=True)
+class Law:
+    """An impact law with its coefficients, numbers or expressions of the parameters.
+
+    ``impulse`` is written in the compiled subset of Python: see `saltus.contact.laws`.
+    """
+
+    name: str
+    impulse: Callable[..., Any]
+    declared: tuple[Coefficient, ...]
+    given: tuple[Any, ...]
+
+    @property
+    def coefficients(self) -> tuple[Any, ...]:
+        """Values in the order in which they were declared."""
+        return self.given
+
+
+def law_names() -> list[str]:
+    """Names of all impact laws."""
+    return sorted(module.name for module in pkgutil.iter_modules(laws.__path__))
+
+
+def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
+    """The law of that name with these coefficients (defaults for the others)."""
+    if name not in law_names():
+        raise unknown_name("impact law", name, law_names())
+    module = importlib.import_module(f"{laws.__name__}.{name}")
+    declared = tuple(Coefficient(*entry) for entry in module.COEFFICIENTS)
+    values = dict(values or {})
+    for key in values:
+        if key not in {c.name for c in declared}:
+            raise unknown_name("coefficient", key, [c.name for c in declared], f"law {name}")
+    given = []
+    for c in declared:
+        value = values.get(c.name, c.default)
+        if isinstance(value, (int, float)) and not c.lower <= value <= c.upper:
+            raise InputError(
+                f"coefficient {c.name!r} of law {name} must lie between {c.lower:g} and {c.upper:g}, not {value}"
+            )
+        given.append(value)
+    return Law(name, module.impulse, declared, tuple(given))
+
+
+def plastic() -> Law:
+    """No rebound; sticks if friction allows, else slides on."""
+    return find_law("plastic")
+
+
+def newton(restitution: Any) -> Law:
+    """Normal velocity reversed and scaled by ``restitution``; Coulomb friction along the ground."""
+    return find_law("newton", {"restitution": restitution})
+
+
+def chatterjee(normal: Any = 0.0, tangential: Any = 0.0) -> Law:
+    """Chatterjee and Ruina's law with its two restitutions."""
+    return find_law("chatterjee", {"normal": normal, "tangential": tangential})

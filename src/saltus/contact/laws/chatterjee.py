@@ -1,0 +1,36 @@
+"""Chatterjee and Ruina's algebraic law with a normal and a tangential restitution."""
+
+import math
+
+COEFFICIENTS = (("normal", 0.0, 0.0, 1.0), ("tangential", 0.0, -1.0, 1.0))
+
+
+def impulse(A, free, before, c, out, info):
+    # Notation: [chatterjee1998] as in [oh_huang, item 3]: I frictionless, II fully plastic, and
+    # the test impulse (1 + e_n) I + (1 + e_t) (II - I) that decides whether the cone binds.
+    mu, e_n, e_t = c[0], c[1], c[2]
+    out[0] = out[1] = 0.0
+    info[0] = info[1] = 0.0
+    info[2] = math.nan
+    if free[1] >= 0.0:
+        info[0] = 1.0 if free[1] == 0.0 else 0.0
+        return 0
+    det = A[0] * A[3] - A[1] * A[2]
+    one_n = -free[1] / A[3]
+    two_t = (-free[0] * A[3] + A[1] * free[1]) / det
+    two_n = (-A[0] * free[1] + A[2] * free[0]) / det
+    test_t = (1.0 + e_t) * two_t
+    test_n = (1.0 + e_n) * one_n + (1.0 + e_t) * (two_n - one_n)
+    if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * one_n:
+        kappa = 1.0 + e_t
+        info[1] = 1.0 if e_t == 0.0 else 0.0
+    else:
+        bound = abs(two_t) - mu * (two_n - one_n)
+        if not bound > 0.0:
+            return 1
+        kappa = mu * (1.0 + e_n) * one_n / bound
+    out[0] = kappa * two_t
+    out[1] = (1.0 + e_n) * one_n + kappa * (two_n - one_n)
+    info[0] = 1.0 if e_n == 0.0 else 0.0
+    info[2] = kappa
+    return 0

@@ -1,0 +1,10 @@
+"""Newton's restitution: v_n+ = -e v_n-, with Coulomb friction on the impulse."""
+
+from saltus.contact._coulomb import rebound
+
+COEFFICIENTS = (("restitution", 0.5, 0.0, 1.0),)
+
+
+def impulse(A, free, before, c, out, info):
+    target = -c[1] * before[1] if before[1] < 0.0 else 0.0
+    return rebound(A, free, target, c[0], out, info)

@@ -1,0 +1,9 @@
+"""Plastic impact: no rebound, and no sliding afterwards where friction can stop it."""
+
+from saltus.contact._coulomb import rebound
+
+COEFFICIENTS = ()
+
+
+def impulse(A, free, before, c, out, info):
+    return rebound(A, free, 0.0, c[0], out, info)

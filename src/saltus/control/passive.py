@@ -1,0 +1,19 @@
+"""No input at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saltus.engine import Control
+from saltus.hybrid import HybridSystem
+
+
+@dataclass(frozen=True)
+class Passive:
+    """Leave the robot to itself."""
+
+    def bind(self, system: HybridSystem) -> Control:
+        return Control()
+
+
+CONTROLLER = Passive

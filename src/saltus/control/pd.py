@@ -1,0 +1,47 @@
+"""Proportional-derivative control of actuated coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saltus.control._function import bind_compiled
+from saltus.control._protocol import per_actuator
+from saltus.engine import Control
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+
+
+def law(t, x, status, memory, p, data, piece, u, request):
+    for k in range(int(data[0])):
+        d = 1 + 5 * k
+        u[k] = data[d + 2] * (data[d + 4] - x[int(data[d])]) - data[d + 3] * x[int(data[d + 1])]
+    return 0
+
+
+@dataclass(frozen=True)
+class PD:
+    """Input = kp (target - coordinate) - kd rate, for every actuator that drives a coordinate.
+
+    Gains and targets: one for all, by actuator, or in order. Continuous, or sampled with a period.
+    """
+
+    kp: float | Mapping[str, float] | Sequence[float] = 1.0
+    kd: float | Mapping[str, float] | Sequence[float] = 0.1
+    target: float | Mapping[str, float] | Sequence[float] = 0.0
+    period: float | None = None
+
+    def bind(self, system: HybridSystem) -> Control:
+        mechanism = system.mechanism
+        gains = (per_actuator(system, value, name) for name, value in (("kp", self.kp), ("kd", self.kd)))
+        targets = per_actuator(system, self.target, "target")
+        data: list[float] = [len(targets)]
+        for actuator, kp, kd, target in zip(mechanism.actuators.values(), *gains, targets, strict=True):
+            if actuator.coordinate is None:
+                raise InputError(f"pd: actuator {actuator.name} of {system.name} does not drive a coordinate")
+            index = mechanism.index(actuator.coordinate)
+            data += [index, mechanism.nq + index, kp, kd, target]
+        return bind_compiled(law, data, self.period, name="pd")
+
+
+CONTROLLER = PD

@@ -1,0 +1,89 @@
+"""A torque profile: pieces of polynomials, each in its own local time, that jump at exact instants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus.control._function import bind_compiled
+from saltus.control._protocol import check_limit
+from saltus.engine import Control
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+
+
+def law(t, x, status, memory, p, data, piece, u, request):
+    pieces, width = int(data[1]), int(data[2])
+    local = t - data[3 + piece]
+    for k in range(int(data[0])):
+        c = 3 + pieces + (k * pieces + piece) * width
+        total = 0.0
+        for j in range(width - 1, -1, -1):
+            total = total * local + data[c + j]
+        u[k] = total
+    return 0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Prescribed inputs: piece k holds from ``starts[k]`` on, the last for ever.
+
+    ``pieces[k]`` are the coefficients of a polynomial in t - starts[k], constant term first. With
+    several actuators it is one such row for each, in order.
+    """
+
+    starts: Sequence[float]
+    pieces: Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]]
+
+    @staticmethod
+    def steps(starts: Sequence[float], values: Sequence[float] | Sequence[Sequence[float]]) -> Schedule:
+        """Piecewise constant inputs; for several actuators each value is a row."""
+        rows = [[value] if np.ndim(value) == 0 else [[v] for v in value] for value in values]  # type: ignore[union-attr]
+        return Schedule(tuple(starts), rows)  # type: ignore[arg-type]
+
+    def bind(self, system: HybridSystem) -> Control:
+        starts, table = self._table(system)
+        for k in range(table.shape[0]):
+            for piece in range(len(starts)):
+                end = starts[piece + 1] - starts[piece] if piece + 1 < len(starts) else np.inf
+                extreme = _extreme(table[k, piece], end)
+                check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
+        data = [table.shape[0], len(starts), table.shape[2], *starts, *table.reshape(-1)]
+        return bind_compiled(law, data, breaks=starts[1:], name="schedule")
+
+    def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
+        names = list(system.mechanism.actuators)
+        if not names:
+            raise InputError(f"{system.name} has no actuators, so it takes no controller")
+        starts = np.asarray(self.starts, dtype=float)
+        if starts.ndim != 1 or not starts.size or not np.isfinite(starts).all() or (np.diff(starts) <= 0).any():
+            raise InputError(f"schedule: starts must be finite times that increase, got {self.starts!r}")
+        if len(self.pieces) != len(starts):
+            raise InputError(f"schedule: {len(starts)} starts need as many pieces, got {len(self.pieces)}")
+        rows = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in self.pieces]
+        for k, piece in enumerate(rows):
+            if len(piece) != len(names):
+                raise InputError(f"schedule, piece {k + 1}: {len(names)} actuators ({', '.join(names)}), got {len(piece)} rows")
+        width = max(len(row) for piece in rows for row in piece)  # type: ignore[arg-type]
+        table = np.zeros((len(names), len(starts), width))
+        for k, piece in enumerate(rows):
+            for j, row in enumerate(piece):
+                table[j, k, : len(row)] = row  # type: ignore[arg-type]
+        if not np.isfinite(table).all():
+            raise InputError("schedule: all coefficients must be finite")
+        return starts, table
+
+
+def _extreme(coefficients: np.ndarray, end: float) -> float:
+    """The value of largest magnitude of a polynomial on [0, end]; infinite if it grows for ever."""
+    polynomial = np.polynomial.Polynomial(np.trim_zeros(coefficients, "b") if coefficients.any() else [0.0])
+    if np.isinf(end):
+        return np.inf if polynomial.degree() > 0 else float(polynomial(0.0))
+    turns = [float(r.real) for r in polynomial.deriv().roots() if abs(r.imag) < 1e-9 and 0 < r.real < end]
+    values = [float(polynomial(s)) for s in (0.0, end, *turns)]
+    return max(values, key=abs)
+
+
+CONTROLLER = Schedule

@@ -1,0 +1,40 @@
+"""A sinusoidal input: offset + amplitude sin(omega t + phase)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saltus.control._function import bind_compiled
+from saltus.control._protocol import check_limit, per_actuator
+from saltus.engine import Control
+from saltus.hybrid import HybridSystem
+
+
+def law(t, x, status, memory, p, data, piece, u, request):
+    for k in range(int(data[0])):
+        u[k] = data[4 + 2 * k] + data[3 + 2 * k] * math.sin(data[1] * t + data[2])
+    return 0
+
+
+@dataclass(frozen=True)
+class Sine:
+    """Push and pull in turn: ``omega`` in rad/s, ``phase`` in rad."""
+
+    amplitude: float | Mapping[str, float] | Sequence[float] = 1.0
+    omega: float = 2 * math.pi
+    phase: float = 0.0
+    offset: float | Mapping[str, float] | Sequence[float] = 0.0
+
+    def bind(self, system: HybridSystem) -> Control:
+        amplitudes = per_actuator(system, self.amplitude, "amplitude")
+        offsets = per_actuator(system, self.offset, "offset")
+        data = [len(amplitudes), self.omega, self.phase]
+        for k, (amplitude, offset) in enumerate(zip(amplitudes, offsets, strict=True)):
+            check_limit(system, k, abs(amplitude) + abs(offset), "sinusoidal input")
+            data += [amplitude, offset]
+        return bind_compiled(law, data, name="sine")
+
+
+CONTROLLER = Sine

@@ -1,0 +1,125 @@
+"""The audit of a trajectory: laws that must hold along it, measured with what the run did not use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from saltus.contact import guard_values_of
+
+if TYPE_CHECKING:
+    from saltus.engine._trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law: its name, how far it is missed, how far it may be, and in which unit."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the law holds."""
+        return self.value <= self.limit
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All checks of one trajectory."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __getitem__(self, name: str) -> Check:
+        return next(check for check in self.checks if check.name == name)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'ok  ' if c.ok else 'FAIL'} {c.name:<22} {c.value:10.3e} {c.unit:<4} (limit {c.limit:.1e})" for c in self.checks
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON."""
+        checks = {c.name: {"value": c.value, "limit": c.limit, "unit": c.unit, "ok": c.ok} for c in self.checks}
+        return {"ok": self.ok, "checks": checks}
+
+
+def audit(run: Trajectory) -> Audit:
+    """Check a trajectory at all its samples."""
+    return Audit((_energy(run), *_contacts(run), *_guards(run), *_impacts(run)))
+
+
+def energy_residual(run: Trajectory) -> np.ndarray:
+    """Energy now, less energy at the start, less work put in, plus losses: zero at every sample, J."""
+    s = run.samples
+    total = s.kinetic + s.potential
+    put_in = s.integrals[:, 0] - s.integrals[:, 1] - s.integrals[:, 2]
+    residual: np.ndarray = total - total[0] - put_in + run.impact_losses - run.impact_losses[0]
+    return residual
+
+
+def _energy(run: Trajectory) -> Check:
+    s = run.samples
+    sizes = [s.kinetic, s.potential - s.potential[0], *s.integrals.T]
+    scale = max(float(np.abs(size).max()) for size in sizes)
+    limit = 1e-10 + (300 * run.rtol + 1e-12) * scale + 300 * run.atol
+    return Check("energy balance", float(np.abs(energy_residual(run)).max()), limit, "J")
+
+
+def _contacts(run: Trajectory) -> list[Check]:
+    """Closed contacts neither part nor sink, and sticking ones do not slide."""
+    if not run.system.units:
+        return []
+    s = run.samples
+    status = run.arc_statuses[s.arc]
+    closed = status > 0
+    stick = status == 1
+    apart = float(np.abs(s.gaps[closed]).max(initial=0.0))
+    speeds = np.concatenate([s.speeds[:, 1::2][closed], s.speeds[:, 0::2][stick]])
+    rate = float(np.abs(speeds).max(initial=0.0))
+    size = 1 + float(np.abs(s.x).max())
+    limit = (100 * run.rtol + 1e-12) * size
+    return [Check("contacts closed", apart, limit, "m"), Check("contacts at rest", rate, limit, "m/s")]
+
+
+def _guards(run: Trajectory) -> list[Check]:
+    """No guard is negative inside its mode."""
+    if not run.system.units:
+        return []
+    s = run.samples
+    status = run.arc_statuses[s.arc]
+    worst_length = worst_force = 0.0
+    for k, coefficients in enumerate(run.system.unit_coefficients):
+        values, kinds = guard_values_of(
+            status[:, k], s.gaps[:, k], s.speeds[:, 2 * k], s.forces[:, 2 * k], s.forces[:, 2 * k + 1], coefficients[0]
+        )
+        worst_length = max(worst_length, float(-np.where(kinds == 1, values, 0).min(initial=0.0)))
+        worst_force = max(worst_force, float(-np.where(kinds == 2, values, 0).min(initial=0.0)))
+    size = 1 + float(np.abs(s.x).max())
+    force = 1 + float(np.abs(s.forces).max(initial=0.0))
+    limit = 100 * run.rtol + 1e-11
+    return [
+        Check("gaps and slip", worst_length, limit * size, "m, m/s"),
+        Check("forces in the cone", worst_force, 100 * limit * force, "N"),
+    ]
+
+
+def _impacts(run: Trajectory) -> list[Check]:
+    """No impact creates energy."""
+    lost = [event.energy_lost for event in run.events if any(event.impulse.values())]
+    if not lost:
+        return []
+    return [Check("impacts create energy", max(0.0, -min(lost)), 1e-12 * (1 + max(map(abs, lost))), "J")]

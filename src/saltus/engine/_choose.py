@@ -1,0 +1,202 @@
+"""The next mode, by cause and consistency: none or two consistent ones are a verdict, never a guess."""
+
+# ruff: noqa: E741
+from saltus._native import call_kernel, compiled, never_inline
+from saltus.contact._ground import OPEN, SLIP_MINUS, SLIP_PLUS, STICK, candidates, margins
+from saltus.engine import _layout as L
+from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_inputs
+from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
+
+REJECTED, UNDECIDED, CONSISTENT = range(3)
+
+# Relative size below which a margin counts as tied, and below which its change counts as none.
+TIE, NOISE = 1e-9, 1e-14
+
+
+@compiled
+def candidates_of_all(I, D, widen):
+    """Set the candidate statuses of units on the ground from their flags; ``widen`` forgets named ones."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.TOUCH] + unit] == 0:
+            I[I[L.CANDIDATES] + unit] = 1 << OPEN
+        elif widen or I[I[L.CANDIDATES] + unit] == 0:
+            v_t = D[I[L.GAP_V] + I[I[L.ROW] + unit]]
+            I[I[L.CANDIDATES] + unit] = candidates(I[I[L.ENDED] + unit], v_t, I[I[L.STILL] + unit] == 1)
+
+
+@compiled
+def _next_status(bits, after):
+    """The candidate that follows another in order of preference, or -1 after the last."""
+    seen = after < 0
+    for status in (STICK, SLIP_PLUS, SLIP_MINUS, OPEN):
+        if seen and bits & (1 << status):
+            return status
+        if status == after:
+            seen = True
+    return -1
+
+
+@compiled
+def _margins_of(I, D, unit, lam):
+    never_inline()
+    row = I[I[L.ROW] + unit]
+    return margins(
+        I[I[L.STATUS] + unit],
+        I[I[L.STILL] + unit] == 1,
+        D[lam + row],
+        D[lam + row + 1],
+        D[I[L.ACC] + row],
+        D[I[L.ACC] + row + 1],
+        D[I[L.COEF] + 4 * unit],
+    )
+
+
+@compiled
+def _scales_of(I, D, unit, lam):
+    """Sizes of forces and accelerations at a unit, to tell zero from small."""
+    never_inline()
+    row, nr = I[I[L.ROW] + unit], I[L.NROW]
+    acceleration = 0.0
+    for r in range(nr):
+        acceleration = max(acceleration, abs(D[I[L.W_B] + r]))
+    force = abs(D[lam + row]) + abs(D[lam + row + 1])
+    force += acceleration / max(1e-300, D[I[L.W_A] + (row + 1) * nr + row + 1])
+    return force, acceleration
+
+
+@compiled
+def present_terms(I, D, t):
+    """Inputs and terms at the present state."""
+    never_inline()
+    if I[L.CONTROL_KIND] == L.CONTINUOUS:
+        code = set_inputs(I, D, t, I[L.Y])
+        if code != 0:
+            return code
+    if call_kernel(I[L.TERMS], t, D, I[L.Y], I[L.U], I[L.P], I[L.W]) != 0:
+        return SINGULAR
+    return 0
+
+
+@compiled
+def _measure(I, D, lam, out):
+    """Write both margins of every unit, each over the size of what it is made of."""
+    never_inline()
+    row_accelerations(I, D, lam)
+    for unit in range(I[L.NUNIT]):
+        first, second = _margins_of(I, D, unit, lam)
+        force, acceleration = _scales_of(I, D, unit, lam)
+        status = I[I[L.STATUS] + unit]
+        D[out + 2 * unit] = first / max(1e-300, acceleration if status == OPEN else force)
+        D[out + 2 * unit + 1] = second / max(1e-300, force if status == STICK else acceleration)
+
+
+@compiled
+def _judge(I, D, t):
+    """Whether the present statuses are consistent, and stay so on an open interval after t."""
+    never_inline()
+    lam, now, later = I[L.LAM], I[L.MARGIN], I[L.MARGIN] + 2 * I[L.NUNIT]
+    if contact_forces(I, D, lam) != 0:
+        return REJECTED
+    _measure(I, D, lam, now)
+    tied = False
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.TOUCH] + unit] == 1:
+            for k in range(2):
+                margin = D[now + 2 * unit + k]
+                if not margin >= -TIE:
+                    return REJECTED
+                tied = tied or margin <= TIE
+    if not tied:
+        return CONSISTENT
+    # A tie goes to the first non-zero one-sided derivative along this mode's own flow.
+    y, delta = I[L.Y], D[L.DELTA]
+    verdict = CONSISTENT
+    if flow(I, D, t, y, I[L.KD], I[L.LAMD]) != 0:
+        verdict = REJECTED
+    for i in range(I[L.NX]):
+        D[I[L.YD] + i] = D[y + i] + delta * D[I[L.KD] + i]
+    if flow(I, D, t + delta, I[L.YD], I[L.KD], I[L.LAMD]) != 0:
+        verdict = REJECTED
+    if I[L.NCLOSED] == 0:
+        call_kernel(I[L.TERMS], t + delta, D, I[L.YD], I[L.U], I[L.P], I[L.W])
+    _measure(I, D, I[L.LAMD], later)
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.TOUCH] + unit] == 1:
+            for k in range(2):
+                margin = D[now + 2 * unit + k]
+                change = D[later + 2 * unit + k] - margin
+                if margin <= TIE and change < -NOISE:
+                    verdict = REJECTED
+                elif margin <= TIE and change <= NOISE:
+                    verdict = min(verdict, UNDECIDED)
+    present_terms(I, D, t)
+    return verdict
+
+
+@compiled
+def _keep(I, block):
+    for unit in range(I[L.NUNIT]):
+        I[block + unit] = I[I[L.STATUS] + unit]
+
+
+@compiled
+def _enumerate(I, D, t):
+    """Try every combination of candidates; returns how many are consistent and how many undecided."""
+    never_inline()
+    nunit, pick = I[L.NUNIT], I[L.PICK]
+    consistent = undecided = 0
+    for unit in range(nunit):
+        I[pick + unit] = _next_status(I[I[L.CANDIDATES] + unit], -1)
+        if I[pick + unit] < 0:
+            return 0, 0
+    while True:
+        for unit in range(nunit):
+            I[I[L.STATUS] + unit] = I[pick + unit]
+        make_plan(I, D)
+        verdict = _judge(I, D, t)
+        if verdict == CONSISTENT:
+            if consistent == 0:
+                _keep(I, I[L.BEST])
+            consistent += 1
+        elif verdict == UNDECIDED:
+            if undecided == 0:
+                _keep(I, I[L.NEUTRAL])
+            undecided += 1
+        unit = nunit - 1
+        while unit >= 0:
+            following = _next_status(I[I[L.CANDIDATES] + unit], I[pick + unit])
+            if following >= 0:
+                I[pick + unit] = following
+                break
+            I[pick + unit] = _next_status(I[I[L.CANDIDATES] + unit], -1)
+            unit -= 1
+        if unit < 0:
+            return consistent, undecided
+
+
+@compiled
+def choose(I, D, t):
+    """Set the statuses of the next mode among the candidates, or return a verdict.
+
+    A candidate named by a force guard is tried alone first; if it fails, all are.
+    """
+    never_inline()
+    code = present_terms(I, D, t)
+    if code != 0:
+        return code
+    candidates_of_all(I, D, False)
+    for attempt in range(2):
+        consistent, undecided = _enumerate(I, D, t)
+        if consistent + undecided > 0:
+            break
+        candidates_of_all(I, D, True)
+    if consistent > 1:
+        return TWO_MODES
+    if consistent + undecided == 0:
+        return NO_MODE
+    chosen = I[L.BEST] if consistent == 1 else I[L.NEUTRAL]
+    for unit in range(I[L.NUNIT]):
+        I[I[L.STATUS] + unit] = I[chosen + unit]
+    make_plan(I, D)
+    return 0

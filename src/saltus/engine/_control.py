@@ -1,0 +1,155 @@
+"""How inputs reach the engine: a compiled controller by address, or a Python function behind the same address."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from saltus._native import CONTROL, compile_entry, function_digest
+from saltus.engine import _layout as L
+from saltus.errors import InputError, unknown_name
+from saltus.hybrid import HybridSystem
+
+_DOUBLES = ctypes.POINTER(ctypes.c_double)
+_INTEGERS = ctypes.POINTER(ctypes.c_int64)
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_double, _DOUBLES, _INTEGERS, _DOUBLES, _DOUBLES, _DOUBLES, ctypes.c_int64, _DOUBLES, _INTEGERS
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a controller asks for: inputs by actuator, and requests to units."""
+
+    torques: Any = ()
+    requests: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Control:
+    """A controller bound to a system, in the form that the loop calls.
+
+    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers; ``breaks`` are times
+    at which its output may jump; ``failure`` holds what a Python function raised.
+    """
+
+    kind: int = L.PASSIVE
+    address: int = 0
+    data: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    period: float = 0.0
+    failure: BaseException | None = None
+    alive: Any = None
+    name: str = "passive"
+
+
+class State:
+    """The state as a controller sees it: by name, or as arrays ``q`` and ``v``."""
+
+    __slots__ = ("_index", "q", "v", "x")
+
+    def __init__(self, index: dict[str, int], x: np.ndarray, nq: int):
+        self._index = index
+        self.x = x
+        self.q = x[:nq]
+        self.v = x[nq:]
+
+    def __getitem__(self, name: str) -> float:
+        try:
+            return float(self.x[self._index[name]])
+        except KeyError:
+            raise unknown_name("coordinate or velocity", name, self._index) from None
+
+
+class Mode(Mapping[str, str]):
+    """The mode as a controller sees it: the status of each unit by name."""
+
+    __slots__ = ("_statuses", "_system")
+
+    def __init__(self, system: HybridSystem, statuses: Sequence[int]):
+        self._system = system
+        self._statuses = statuses
+
+    def __getitem__(self, unit: str) -> str:
+        for one, status in zip(self._system.units, self._statuses, strict=True):
+            if one.name == unit:
+                return one.statuses[status]
+        raise unknown_name("unit", unit, [u.name for u in self._system.units], self._system.name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (unit.name for unit in self._system.units)
+
+    def __len__(self) -> int:
+        return len(self._system.units)
+
+    def __str__(self) -> str:
+        return self._system.mode_name(list(self._statuses))
+
+
+_COMPILED: dict[Any, Any] = {}
+
+
+def compiled_control(law: Callable[..., Any], **fields: Any) -> Control:
+    """A controller written in the compiled subset: ``law(t, x, status, memory, p, data, piece, u, request)``."""
+    if law not in _COMPILED:
+        name = f"control-{getattr(law, '__name__', 'law')}"
+        _COMPILED[law] = compile_entry(law, CONTROL, name, function_digest(law))
+    entry = _COMPILED[law]
+    return Control(address=int(entry.address), alive=entry, **fields)
+
+
+def python_control(function: Callable[..., Any], system: HybridSystem, kind: int, period: float, memory: int) -> Control:
+    """Any Python function ``(t, state, mode, memory) -> command`` as a controller.
+
+    It is called through the same address as compiled ones, so both act at the same instants. An
+    error it raises ends the run and is kept in ``failure``.
+    """
+    mechanism = system.mechanism
+    nx, nu, nunit = mechanism.nq + mechanism.nv, len(mechanism.actuators), len(system.units)
+    index = {name: k for k, name in enumerate(system.state_names)}
+    actuators = list(mechanism.actuators)
+    control = Control(kind=kind, memory=np.zeros(memory), period=period, name=getattr(function, "__name__", "python"))
+
+    def call(t: float, x: Any, status: Any, mem: Any, p: Any, data: Any, piece: int, u: Any, request: Any) -> int:
+        if control.failure is not None:
+            return 1
+        try:
+            state = State(index, np.ctypeslib.as_array(x, (nx,)).copy(), mechanism.nq)
+            statuses = [status[k] for k in range(nunit)]
+            answer = function(t, state, Mode(system, statuses), np.ctypeslib.as_array(mem, (memory,)))
+            for k, value in enumerate(_torques(answer, actuators, system.name)):
+                u[k] = value
+        except BaseException as error:  # noqa: BLE001 - crossing compiled code: kept, and raised on the other side
+            control.failure = error
+            return 1
+        return 0
+
+    callback = _CALLBACK(call)
+    control.address = ctypes.cast(callback, ctypes.c_void_p).value or 0
+    control.alive = callback
+    if nu == 0:
+        raise InputError(f"{system.name} has no actuators, so it takes no controller")
+    return control
+
+
+def _torques(answer: Any, actuators: list[str], owner: str) -> list[float]:
+    if isinstance(answer, Command):
+        if answer.requests:
+            raise unknown_name("unit that takes requests", next(iter(answer.requests)), [], owner)
+        answer = answer.torques
+    if isinstance(answer, Mapping):
+        for name in answer:
+            if name not in actuators:
+                raise unknown_name("actuator", name, actuators, owner)
+        return [float(answer.get(name, 0.0)) for name in actuators]
+    if np.ndim(answer) == 0:
+        answer = [answer]
+    values = [float(value) for value in answer]
+    if len(values) != len(actuators):
+        raise InputError(f"a controller of {owner} must return {len(actuators)} inputs ({', '.join(actuators)}), got {len(values)}")
+    return values

@@ -1,0 +1,58 @@
+"""A trajectory's samples as an xarray dataset, with names, units and where they come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray
+
+import saltus
+from saltus.engine._audit import energy_residual
+
+if TYPE_CHECKING:
+    from saltus.engine._trajectory import Trajectory
+
+
+def dataset(run: Trajectory) -> xarray.Dataset:
+    """Every sample of a run, labelled."""
+    s, m = run.samples, run.system.mechanism
+    nq = m.nq
+    modes = np.array(run.arc_modes)
+    joule = {"units": "J"}
+    variables = {
+        "q": (("t", "coordinate"), s.x[:, :nq], {"long_name": "coordinates"}),
+        "v": (("t", "velocity"), s.x[:, nq:], {"long_name": "velocities"}),
+        "mode": ("t", modes[s.arc], {"long_name": "mode"}),
+        "arc": ("t", s.arc, {"long_name": "number of the arc"}),
+        "force": (("t", "row"), s.forces, {"units": "N", "long_name": "contact forces"}),
+        "input": (("t", "actuator"), s.inputs, {"long_name": "inputs"}),
+        "kinetic": ("t", s.kinetic, joule),
+        "potential": ("t", s.potential, joule),
+        "energy": ("t", s.kinetic + s.potential, joule),
+        "work": ("t", s.integrals[:, 0], {**joule, "long_name": "work of the actuators"}),
+        "damping_loss": ("t", s.integrals[:, 1], joule),
+        "friction_loss": ("t", s.integrals[:, 2], joule),
+        "impact_loss": ("t", run.impact_losses, joule),
+        "energy_residual": ("t", energy_residual(run), {**joule, "long_name": "what the energy balance misses"}),
+    }
+    coordinates = {
+        "t": ("t", s.t, {"units": "s"}),
+        "coordinate": list(m.coordinates),
+        "velocity": list(m.velocities),
+        "coordinate_unit": ("coordinate", list(m.coordinates.values())),
+        "velocity_unit": ("velocity", list(m.velocities.values())),
+        "row": run.row_names,
+        "actuator": list(m.actuators),
+    }
+    attributes = {
+        "robot": run.system.name,
+        "controller": run.control.name,
+        "status": run.status.name,
+        "method": run.method,
+        "rtol": run.rtol,
+        "atol": run.atol,
+        "saltus": saltus.__version__,
+        **{f"parameter_{name}": value for name, value in run.system.values.items()},
+    }
+    return xarray.Dataset(variables, coordinates, attributes)

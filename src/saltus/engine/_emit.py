@@ -1,0 +1,142 @@
+"""A CasADi expression graph, written out as straight-line Python that numba compiles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import casadi as ca
+
+_BINARY = {
+    ca.OP_ADD: "{0} + {1}",
+    ca.OP_SUB: "{0} - {1}",
+    ca.OP_MUL: "{0} * {1}",
+    ca.OP_DIV: "{0} / {1}",
+    ca.OP_POW: "{0} ** {1}",
+    ca.OP_CONSTPOW: "{0} ** {1}",
+    ca.OP_FMIN: "min({0}, {1})",
+    ca.OP_FMAX: "max({0}, {1})",
+    ca.OP_ATAN2: "math.atan2({0}, {1})",
+    ca.OP_LT: "(1.0 if {0} < {1} else 0.0)",
+    ca.OP_LE: "(1.0 if {0} <= {1} else 0.0)",
+    ca.OP_EQ: "(1.0 if {0} == {1} else 0.0)",
+    ca.OP_NE: "(1.0 if {0} != {1} else 0.0)",
+    ca.OP_AND: "(1.0 if {0} != 0.0 and {1} != 0.0 else 0.0)",
+    ca.OP_OR: "(1.0 if {0} != 0.0 or {1} != 0.0 else 0.0)",
+    ca.OP_IF_ELSE_ZERO: "({1} if {0} != 0.0 else 0.0)",
+    ca.OP_HYPOT: "math.hypot({0}, {1})",
+    ca.OP_COPYSIGN: "math.copysign({0}, {1})",
+}
+
+_UNARY = {
+    ca.OP_ASSIGN: "{0}",
+    ca.OP_NEG: "-{0}",
+    ca.OP_SQ: "{0} * {0}",
+    ca.OP_TWICE: "{0} + {0}",
+    ca.OP_INV: "1.0 / {0}",
+    ca.OP_SQRT: "math.sqrt({0})",
+    ca.OP_EXP: "math.exp({0})",
+    ca.OP_LOG: "math.log({0})",
+    ca.OP_TAN: "math.tan({0})",
+    ca.OP_ASIN: "math.asin({0})",
+    ca.OP_ACOS: "math.acos({0})",
+    ca.OP_ATAN: "math.atan({0})",
+    ca.OP_SINH: "math.sinh({0})",
+    ca.OP_COSH: "math.cosh({0})",
+    ca.OP_TANH: "math.tanh({0})",
+    ca.OP_FABS: "abs({0})",
+    ca.OP_FLOOR: "math.floor({0})",
+    ca.OP_CEIL: "math.ceil({0})",
+    ca.OP_SIGN: "(1.0 if {0} > 0.0 else (-1.0 if {0} < 0.0 else 0.0))",
+    ca.OP_NOT: "(1.0 if {0} == 0.0 else 0.0)",
+}
+
+_COMMUTE = {ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX}
+
+
+class _Tape:
+    """Value numbering over a tape: equal expressions get one name, unused ones none."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.operands: list[tuple[int, ...]] = []
+        self.known: dict[tuple[Any, ...], int] = {}
+
+    def add(self, key: tuple[Any, ...], text: str, operands: tuple[int, ...] = ()) -> int:
+        if key in self.known:
+            return self.known[key]
+        self.known[key] = len(self.text)
+        self.text.append(text)
+        self.operands.append(operands)
+        return len(self.text) - 1
+
+    def apply(self, op: int, operands: tuple[int, ...]) -> int:
+        key_operands = tuple(sorted(operands)) if op in _COMMUTE else operands
+        if op == ca.OP_ASSIGN:
+            return operands[0]
+        if op in (ca.OP_SIN, ca.OP_COS):
+            pair = self.add(("sincos", operands[0]), f"sincos(a{operands[0]})", operands)
+            half = 0 if op == ca.OP_SIN else 1
+            return self.add((op, operands[0]), f"a{pair}[{half}]", (pair,))
+        names = [f"a{k}" for k in operands]
+        if op in _BINARY:
+            return self.add((op, *key_operands), _BINARY[op].format(*names), operands)
+        if op in _UNARY:
+            return self.add((op, *key_operands), _UNARY[op].format(*names), operands)
+        raise NotImplementedError(f"the operation {op} of CasADi has no translation in saltus.engine._emit")
+
+    def live(self, roots: list[int]) -> list[bool]:
+        alive = [False] * len(self.text)
+        stack = list(roots)
+        while stack:
+            k = stack.pop()
+            if not alive[k]:
+                alive[k] = True
+                stack.extend(self.operands[k])
+        return alive
+
+
+def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any = None) -> str:
+    """Python source of ``name(t, x, u, p, out)``, which writes a dense output vector.
+
+    It returns 1 where one of ``pivots`` is not positive (the outputs are then worthless), else 0.
+    """
+    pivots = ca.SX.zeros(0) if pivots is None else pivots
+    everything = ca.densify(ca.vertcat(ca.densify(ca.vec(output)), ca.densify(pivots)))
+    function = ca.Function(name, list(inputs), [everything])
+    n_out = output.numel()
+    tape = _Tape()
+    where: dict[int, int] = {}
+    results: dict[int, int] = {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        source, target = function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_CONST:
+            value = function.instruction_constant(k)
+            where[target[0]] = tape.add(("const", repr(value)), _literal(value))
+        elif op == ca.OP_INPUT:
+            argument, element = source
+            text = "t" if argument == 0 else f"{'txup'[argument]}[{element}]"
+            where[target[0]] = tape.add(("input", argument, element), text)
+        elif op == ca.OP_OUTPUT:
+            results[target[1]] = where[source[0]]
+        else:
+            where[target[0]] = tape.apply(op, tuple(where[s] for s in source))
+    alive = tape.live(list(results.values()))
+    lines = [f"def {name}(t, x, u, p, out):"]
+    lines += [f"    a{k} = {text}" for k, text in enumerate(tape.text) if alive[k]]
+    checks = [f"a{results[k]} > 0.0" for k in range(n_out, n_out + pivots.numel())]
+    if checks:
+        lines.append(f"    if not ({' and '.join(checks)}):")
+        lines.append("        return 1")
+    lines += [f"    out[{k}] = a{results[k]}" for k in range(n_out)]
+    lines.append("    return 0")
+    return "\n".join(lines) + "\n"
+
+
+def _literal(value: float) -> str:
+    if math.isnan(value):
+        return "math.nan"
+    if math.isinf(value):
+        return "math.inf" if value > 0 else "-math.inf"
+    return repr(float(value))

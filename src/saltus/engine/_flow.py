@@ -1,0 +1,220 @@
+"""The flow of a mode: inputs, contact forces by a small active-set solve, accelerations, energy rates."""
+
+# ruff: noqa: E741
+import math
+
+from saltus._native import call_control, call_kernel, compiled, never_inline
+from saltus.contact._ground import OPEN, STICK, tie
+from saltus.engine import _layout as L
+from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, REDUNDANT, SINGULAR
+
+
+@compiled
+def set_inputs(I, D, t, y):
+    """Ask the controller, refuse what is not finite, and clip to the actuators' limits."""
+    never_inline()
+    u, limit = I[L.U], I[L.LIMIT]
+    code = call_control(
+        I[L.CONTROL], t, I, D, y, I[L.STATUS], I[L.MEM], I[L.P], I[L.DATA], I[L.PIECE], u, I[L.REQUEST]
+    )
+    if code != 0:
+        return CONTROLLER_FAILED
+    for i in range(I[L.NU]):
+        if not math.isfinite(D[u + i]):
+            return CONTROLLER_NOT_FINITE
+        if D[u + i] > D[limit + i]:
+            D[u + i] = D[limit + i]
+            I[L.SATURATED] += 1
+        elif D[u + i] < -D[limit + i]:
+            D[u + i] = -D[limit + i]
+            I[L.SATURATED] += 1
+    return 0
+
+
+@compiled
+def make_plan(I, D):
+    """List the unknown contact forces of the present mode: a row each, and what is tied to it."""
+    never_inline()
+    rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
+    n = 0
+    closed = 0
+    for unit in range(I[L.NUNIT]):
+        status = I[I[L.STATUS] + unit]
+        row = I[I[L.ROW] + unit]
+        if status == OPEN:
+            continue
+        closed += 1
+        if status == STICK:
+            I[rows + n] = row
+            I[pairs + n] = -1
+            D[ties + n] = 0.0
+            n += 1
+            I[pairs + n] = -1
+            D[ties + n] = 0.0
+        else:
+            I[pairs + n] = row
+            D[ties + n] = tie(status, D[I[L.COEF] + 4 * unit])
+        I[rows + n] = row + 1
+        n += 1
+    I[L.NACTIVE] = n
+    I[L.NCLOSED] = closed
+
+
+@compiled
+def eliminate(D, S, n):
+    """Solve the n by n system stored at S, row by row with its right side; the solution replaces it.
+
+    Returns False where a pivot vanishes: rows that say the same thing.
+    """
+    never_inline()
+    w = n + 1
+    scale = 0.0
+    for i in range(n):
+        scale = max(scale, abs(D[S + i * w + i]))
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(D[S + i * w + k]) > abs(D[S + best * w + k]):
+                best = i
+        if not abs(D[S + best * w + k]) > 1e-13 * scale:
+            return False
+        if best != k:
+            for j in range(k, w):
+                D[S + k * w + j], D[S + best * w + j] = D[S + best * w + j], D[S + k * w + j]
+        for i in range(k + 1, n):
+            factor = D[S + i * w + k] / D[S + k * w + k]
+            for j in range(k + 1, w):
+                D[S + i * w + j] -= factor * D[S + k * w + j]
+    for i in range(n - 1, -1, -1):
+        total = D[S + i * w + n]
+        for j in range(i + 1, n):
+            total -= D[S + i * w + j] * D[S + j * w + n]
+        D[S + i * w + n] = total / D[S + i * w + i]
+    return True
+
+
+@compiled
+def contact_forces(I, D, lam):
+    """Forces of all contact rows such that the active rows do not accelerate."""
+    never_inline()
+    n, nr = I[L.NACTIVE], I[L.NROW]
+    A, b, S = I[L.W_A], I[L.W_B], I[L.SOLVE]
+    rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
+    for r in range(nr):
+        D[lam + r] = 0.0
+    w = n + 1
+    for i in range(n):
+        row = I[rows + i]
+        for j in range(n):
+            entry = D[A + row * nr + I[rows + j]]
+            if I[pairs + j] >= 0:
+                entry += D[ties + j] * D[A + row * nr + I[pairs + j]]
+            D[S + i * w + j] = entry
+        D[S + i * w + n] = -D[b + row]
+    if not eliminate(D, S, n):
+        return REDUNDANT
+    for i in range(n):
+        force = D[S + i * w + n]
+        D[lam + I[rows + i]] += force
+        if I[pairs + i] >= 0:
+            D[lam + I[pairs + i]] += D[ties + i] * force
+    return 0
+
+
+@compiled
+def constrained(I, D, dy, lam):
+    """Rates of the state from what the terms kernel wrote, with the contacts of the mode closed."""
+    never_inline()
+    code = contact_forces(I, D, lam)
+    if code != 0:
+        return code
+    nq, nv, nx, nr = I[L.NQ], I[L.NV], I[L.NX], I[L.NROW]
+    W, acc, MJ, V = I[L.W], I[L.W_ACC], I[L.W_MJ], I[L.W_V]
+    for i in range(nq):
+        D[dy + i] = D[W + i]
+    for i in range(nv):
+        D[dy + nq + i] = D[acc + i]
+    lost = 0.0
+    for r in range(nr):
+        force = D[lam + r]
+        if force != 0.0:
+            lost -= force * D[V + r]
+            for i in range(nv):
+                D[dy + nq + i] += force * D[MJ + r * nv + i]
+    D[dy + nx] = D[I[L.W_POWER]]
+    D[dy + nx + 1] = D[I[L.W_POWER] + 1]
+    D[dy + nx + 2] = lost
+    return 0
+
+
+@compiled
+def flow(I, D, t, y, dy, lam):
+    """Rates of state and energy integrals, and contact forces, in the present mode."""
+    never_inline()
+    if I[L.CONTROL_KIND] == L.CONTINUOUS:
+        code = set_inputs(I, D, t, y)
+        if code != 0:
+            return code
+    if I[L.NCLOSED] == 0:
+        if call_kernel(I[L.FREE], t, D, y, I[L.U], I[L.P], dy) != 0:
+            return SINGULAR
+        D[dy + I[L.NX] + 2] = 0.0
+        for r in range(I[L.NROW]):
+            D[lam + r] = 0.0
+        return 0
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return SINGULAR
+    return constrained(I, D, dy, lam)
+
+
+@compiled
+def row_accelerations(I, D, lam):
+    """Accelerations of all contact rows under given forces, from what the terms kernel wrote."""
+    never_inline()
+    nr, A, b, acc = I[L.NROW], I[L.W_A], I[L.W_B], I[L.ACC]
+    for r in range(nr):
+        total = D[b + r]
+        for s in range(nr):
+            total += D[A + r * nr + s] * D[lam + s]
+        D[acc + r] = total
+
+
+@compiled
+def project(I, D, y):
+    """Move positions, then velocities, onto the closed contacts, in the metric of the mass matrix.
+
+    Uses the terms of the state that is being moved, and writes where a newly sticking point sticks.
+    """
+    never_inline()
+    call_kernel(I[L.GAPS], D[L.T], D, y, I[L.U], I[L.P], I[L.GAP])
+    n, nr, nq, nv = I[L.NACTIVE], I[L.NROW], I[L.NQ], I[L.NV]
+    A, MJ, S, rows = I[L.W_A], I[L.W_MJ], I[L.SOLVE], I[L.ACTIVE_ROW]
+    for level in range(2):
+        w = n + 1
+        worst = 0.0
+        for i in range(n):
+            row = I[rows + i]
+            for j in range(n):
+                D[S + i * w + j] = D[A + row * nr + I[rows + j]]
+            unit, tangential = row // 2, row % 2 == 0
+            if level == 1:
+                wrong = D[I[L.GAP_V] + row]
+            elif tangential:
+                wrong = D[I[L.GAP_SLIDE] + unit] - D[I[L.ANCHOR] + unit]
+            else:
+                wrong = D[I[L.GAP] + unit]
+            worst = max(worst, abs(wrong))
+            D[S + i * w + n] = -wrong
+        if worst == 0.0 or not eliminate(D, S, n):
+            continue
+        for i in range(n):
+            amount = D[S + i * w + n]
+            for j in range(nv):
+                D[y + level * nq + j] += amount * D[MJ + I[rows + i] * nv + j]
+
+
+@compiled
+def energies(I, D, t, y):
+    """Kinetic and potential energy, written to ENERGIES."""
+    never_inline()
+    call_kernel(I[L.ENERGY], t, D, y, I[L.U], I[L.P], I[L.ENERGIES])

@@ -1,0 +1,267 @@
+"""Guards during a step: cheap screening of every step, and a careful search where a zero is suspected."""
+
+# ruff: noqa: E741
+from saltus._native import call_kernel, compiled, never_inline
+from saltus.contact._ground import FORCE, KINEMATIC, NONE, guard_kinds, guard_values
+from saltus.engine import _layout as L
+from saltus.engine._flow import flow
+from saltus.engine._tableau import dense_at
+
+
+@compiled
+def arm(I):
+    """Note which guards are active in the present mode, and how they are evaluated."""
+    never_inline()
+    kinds, nunit = I[L.GUARD_KIND], I[L.NUNIT]
+    for unit in range(nunit):
+        a, b, c = guard_kinds(I[I[L.STATUS] + unit])
+        I[kinds + L.SLOTS * unit] = a
+        I[kinds + L.SLOTS * unit + 1] = b
+        I[kinds + L.SLOTS * unit + 2] = c
+    for user in range(I[L.NUSER]):
+        active = I[I[L.ACTION] + user] != L.IGNORE
+        I[kinds + L.SLOTS * nunit + user] = KINEMATIC if active else NONE
+
+
+@compiled
+def kinematics(I, D, t, y):
+    """Gaps, velocities of contact rows and the robot's own guards at a state."""
+    call_kernel(I[L.GAPS], t, D, y, I[L.U], I[L.P], I[L.GAP])
+
+
+@compiled
+def guards(I, D, lam, out):
+    """All guards, positive inside the mode, from the last kinematics and the given forces."""
+    never_inline()
+    nunit = I[L.NUNIT]
+    for unit in range(nunit):
+        row = I[I[L.ROW] + unit]
+        a, b, c = guard_values(
+            I[I[L.STATUS] + unit],
+            D[I[L.GAP] + unit],
+            D[I[L.GAP_V] + row],
+            D[lam + row],
+            D[lam + row + 1],
+            D[I[L.COEF] + 4 * unit],
+        )
+        D[out + L.SLOTS * unit] = a
+        D[out + L.SLOTS * unit + 1] = b
+        D[out + L.SLOTS * unit + 2] = c
+    for user in range(I[L.NUSER]):
+        D[out + L.SLOTS * nunit + user] = I[I[L.SIDE] + user] * D[I[L.GAP_USER] + user]
+
+
+@compiled
+def floor_of(I, D, slot, y):
+    """Below this a guard cannot be told from zero: a few roundings of what it is made of."""
+    never_inline()
+    kind = I[I[L.GUARD_KIND] + slot]
+    if kind == FORCE:
+        size = 0.0
+        for r in range(I[L.NROW]):
+            size = max(size, abs(D[I[L.LAM] + r]))
+        return 1e-12 * (1e-3 + size)
+    size = 1.0
+    for i in range(I[L.NX]):
+        size = max(size, abs(D[y + i]))
+    return 1e-14 * size
+
+
+@compiled
+def _note(I, D, values, kind):
+    never_inline()
+    for slot in range(I[L.NGUARD]):
+        if I[I[L.GUARD_KIND] + slot] == kind:
+            g = D[values + slot]
+            if g < D[I[L.GLOW] + slot]:
+                D[I[L.GLOW] + slot] = g
+            if g > D[I[L.GHIGH] + slot]:
+                D[I[L.GHIGH] + slot] = g
+
+
+@compiled
+def screen(I, D, t, h, stages):
+    """Mark the guards that may have a zero in the step just made; returns how many.
+
+    Force guards are judged by their values at the stages, the others by five samples of the
+    dense output; a guard whose fourth difference is large is not resolved by them and is
+    looked at on a finer grid.
+    """
+    never_inline()
+    ng, g0, g1, grid = I[L.NGUARD], I[L.G0], I[L.G1], I[L.GRID]
+    low, high = I[L.GLOW], I[L.GHIGH]
+    forces = kinematic = False
+    for slot in range(ng):
+        kind = I[I[L.GUARD_KIND] + slot]
+        forces = forces or kind == FORCE
+        kinematic = kinematic or kind == KINEMATIC
+        D[low + slot] = D[high + slot] = D[g0 + slot]
+    kinematics(I, D, t + h, I[L.YN])
+    guards(I, D, I[L.LAM] + (stages - 1) * I[L.NROW], g1)
+    _note(I, D, g1, KINEMATIC)
+    _note(I, D, g1, FORCE)
+    if forces:
+        for j in range(1, stages - 1):
+            guards(I, D, I[L.LAM] + j * I[L.NROW], grid)
+            _note(I, D, grid, FORCE)
+    I[L.UNRESOLVED] = 0
+    if kinematic:
+        for j in range(1, 4):
+            dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], 0.25 * j, D, I[L.YD])
+            kinematics(I, D, t + 0.25 * j * h, I[L.YD])
+            guards(I, D, I[L.LAM], grid + j * ng)
+            _note(I, D, grid + j * ng, KINEMATIC)
+    found = 0
+    for slot in range(ng):
+        kind = I[I[L.GUARD_KIND] + slot]
+        I[I[L.SUSPECT] + slot] = 0
+        if kind == NONE:
+            continue
+        spread = D[high + slot] - D[low + slot]
+        suspect = not D[low + slot] > 0.5 * spread
+        if kind == KINEMATIC:
+            middle = D[g0 + slot] + D[g1 + slot] + 6.0 * D[grid + 2 * ng + slot]
+            fourth = abs(middle - 4.0 * (D[grid + ng + slot] + D[grid + 3 * ng + slot]))
+            if fourth > 0.1 * spread:
+                I[L.UNRESOLVED] = 1
+                suspect = True
+        if suspect:
+            I[I[L.SUSPECT] + slot] = 1
+            found += 1
+    return found
+
+
+@compiled
+def guards_at(I, D, t, h, s, forces, out):
+    """All guards at a fraction s of the step, on the dense output."""
+    never_inline()
+    dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], s, D, I[L.YD])
+    if forces:
+        flow(I, D, t + s * h, I[L.YD], I[L.KD], I[L.LAMD])
+    kinematics(I, D, t + s * h, I[L.YD])
+    guards(I, D, I[L.LAMD], out)
+
+
+@compiled
+def guard_at(I, D, t, h, s, slot):
+    """One guard at a fraction s of the step, on the dense output."""
+    never_inline()
+    guards_at(I, D, t, h, s, I[I[L.GUARD_KIND] + slot] == FORCE, I[L.G1])
+    return D[I[L.G1] + slot]
+
+
+@compiled
+def _crossing(I, D, t, h, slot, a, b, ga, gb):
+    """The zero in [a, b], where the guard is positive at a and not at b (Illinois with bisection)."""
+    never_inline()
+    for k in range(80):
+        if b - a <= 2e-16 * b or gb == 0.0:
+            break
+        s = b - gb * (b - a) / (gb - ga)
+        if k % 3 == 2 or not a < s < b:
+            s = 0.5 * (a + b)
+        g = guard_at(I, D, t, h, s, slot)
+        if g > 0.0:
+            a, ga = s, g
+            gb *= 0.5
+        else:
+            b, gb = s, g
+            ga *= 0.5
+    return b
+
+
+@compiled
+def _lowest(I, D, t, h, slot, a, b):
+    """Golden-section search for a point of [a, b] where the guard is not positive, or its minimum."""
+    never_inline()
+    ratio = 0.6180339887498949
+    c, d = b - ratio * (b - a), a + ratio * (b - a)
+    gc, gd = guard_at(I, D, t, h, c, slot), guard_at(I, D, t, h, d, slot)
+    for _ in range(50):
+        if gc <= 0.0:
+            return c, gc
+        if gd <= 0.0:
+            return d, gd
+        if b - a < 1e-9:
+            break
+        if gc < gd:
+            b, d, gd = d, c, gc
+            c = b - ratio * (b - a)
+            gc = guard_at(I, D, t, h, c, slot)
+        else:
+            a, c, gc = c, d, gd
+            d = a + ratio * (b - a)
+            gd = guard_at(I, D, t, h, d, slot)
+    return c, gc
+
+
+@compiled
+def _node(k, count):
+    """Grid over the step, with one point very near each end to tell its slope there."""
+    if k == 1:
+        return 0.0009765625
+    if k == count - 2:
+        return 0.9990234375
+    if k == count - 1:
+        return 1.0
+    return (k - 1) / (count - 3) if k > 0 else 0.0
+
+
+@compiled
+def _first_zero(I, D, t, h, slot, count):
+    """The first zero of a guard in (0, 1], or 2 if there is none."""
+    never_inline()
+    ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
+    floor = floor_of(I, D, slot, I[L.Y])
+    for k in range(1, count):
+        s, g = _node(k, count), D[grid + k * ng + slot]
+        before = _node(k - 1, count)
+        previous = D[grid + (k - 1) * ng + slot]
+        if zero and k == 1:
+            previous = 0.0
+        if (g < -floor) if zero else (g <= 0.0):
+            if previous <= 0.0:
+                # zero on entry: halve until the guard is seen positive, which it is right after entry
+                a = 0.5 * s
+                for _ in range(60):
+                    ga = guard_at(I, D, t, h, a, slot)
+                    if ga > 0.0:
+                        return _crossing(I, D, t, h, slot, a, s, ga, g)
+                    s, g = a, ga
+                    a *= 0.5
+                return s
+            return _crossing(I, D, t, h, slot, before, s, previous, g)
+        if zero and g > floor:
+            zero = False
+        if k >= 2 and not zero:
+            earlier = D[grid + (k - 2) * ng + slot]
+            if earlier > previous and g > previous and previous > 0.0:
+                at, lowest = _lowest(I, D, t, h, slot, _node(k - 2, count), s)
+                if lowest <= 0.0:
+                    start = _node(k - 2, count)
+                    return _crossing(I, D, t, h, slot, start, at, earlier, lowest)
+    return 2.0
+
+
+@compiled
+def locate(I, D, t, h):
+    """The first zero of any suspected guard, as a fraction of the step (2 if none), and its slot."""
+    never_inline()
+    ng, grid = I[L.NGUARD], I[L.GRID]
+    count = L.GRID_POINTS if I[L.UNRESOLVED] == 1 else 19
+    forces = False
+    for slot in range(ng):
+        D[grid + slot] = D[I[L.G0] + slot]
+        D[I[L.ROOT] + slot] = 2.0
+        if I[I[L.SUSPECT] + slot] == 1 and I[I[L.GUARD_KIND] + slot] == FORCE:
+            forces = True
+    for k in range(1, count):
+        guards_at(I, D, t, h, _node(k, count), forces, grid + k * ng)
+    first, which = 2.0, -1
+    for slot in range(ng):
+        if I[I[L.SUSPECT] + slot] == 1:
+            root = _first_zero(I, D, t, h, slot, count)
+            D[I[L.ROOT] + slot] = root
+            if root < first:
+                first, which = root, slot
+    return first, which

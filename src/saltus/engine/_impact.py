@@ -1,0 +1,124 @@
+"""Impacts: every unit that strikes or rests takes part, each by its own law, solved together."""
+
+# ruff: noqa: E741
+from saltus._native import call_kernel, call_law, compiled, never_inline
+from saltus.contact._ground import OPEN
+from saltus.engine import _layout as L
+from saltus.engine._status import NO_IMPULSE, SINGULAR
+
+
+@compiled
+def _solve_unit(I, D, unit, others):
+    """Ask one unit's law for its impulse, given those of the others; returns the largest change.
+
+    A unit at rest on the ground answers by the plastic law. Negative where there is no solution.
+    """
+    never_inline()
+    nr, row, x, out = I[L.NROW], I[I[L.ROW] + unit], I[L.LAW_IN], I[L.LAW_OUT]
+    A, impulse, before = I[L.W_A], I[L.IMPULSE], I[L.BEFORE]
+    for i in range(2):
+        for j in range(2):
+            D[x + 2 * i + j] = D[A + (row + i) * nr + row + j]
+        velocity = D[before + row + i]
+        if others:
+            for r in range(nr):
+                if r != row and r != row + 1:
+                    velocity += D[A + (row + i) * nr + r] * D[impulse + r]
+        D[x + 4 + i] = velocity
+        D[x + 6 + i] = D[before + row + i]
+    law = I[L.PLASTIC] if I[I[L.TOUCH] + unit] == 1 else I[I[L.LAW] + unit]
+    info = I[L.LAW_OUT] + 2 + 3 * unit
+    if call_law(law, D, x, x + 4, x + 6, I[L.COEF] + 4 * unit, out, info) != 0:
+        return -1.0
+    change = 0.0
+    for i in range(2):
+        change = max(change, abs(D[out + i] - D[impulse + row + i]))
+        D[impulse + row + i] = D[out + i]
+    return change
+
+
+@compiled
+def impact(I, D, t, y):
+    """Apply the laws to the striking units (FIRED) and those at rest (TOUCH), and change the velocities.
+
+    Several units are solved in turn until their impulses settle. Flags TOUCH and STILL are set
+    from the outcome.
+    """
+    never_inline()
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return SINGULAR
+    nunit, nr, nv, nq = I[L.NUNIT], I[L.NROW], I[L.NV], I[L.NQ]
+    impulse, before, V, MJ = I[L.IMPULSE], I[L.BEFORE], I[L.W_V], I[L.W_MJ]
+    speed = 1e-300
+    taking_part = 0
+    for r in range(nr):
+        D[impulse + r] = 0.0
+        D[before + r] = D[V + r]
+        speed = max(speed, abs(D[V + r]))
+    for unit in range(nunit):
+        if I[I[L.TOUCH] + unit] == 1:
+            D[before + I[I[L.ROW] + unit] + 1] = 0.0  # at rest: rounding is not a strike
+        if I[I[L.TOUCH] + unit] == 1 or I[I[L.FIRED] + L.SLOTS * unit] == 1:
+            taking_part += 1
+    for _ in range(2000):
+        change = largest = 0.0
+        for unit in range(nunit):
+            if I[I[L.TOUCH] + unit] == 1 or I[I[L.FIRED] + L.SLOTS * unit] == 1:
+                moved = _solve_unit(I, D, unit, taking_part > 1)
+                if moved < 0.0:
+                    return NO_IMPULSE
+                change = max(change, moved)
+                largest = max(largest, abs(D[impulse + I[I[L.ROW] + unit] + 1]))
+        if taking_part < 2 or change <= 1e-15 * largest:
+            break
+    for r in range(nr):
+        if D[impulse + r] != 0.0:
+            for i in range(nv):
+                D[y + nq + i] += D[impulse + r] * D[MJ + r * nv + i]
+    for unit in range(nunit):
+        if I[I[L.TOUCH] + unit] == 0 and I[I[L.FIRED] + L.SLOTS * unit] == 0:
+            continue
+        row, info = I[I[L.ROW] + unit], I[L.LAW_OUT] + 2 + 3 * unit
+        resting = I[I[L.TOUCH] + unit] == 1
+        v_n = D[before + row + 1]
+        for r in range(nr):
+            v_n += D[I[L.W_A] + (row + 1) * nr + r] * D[impulse + r]
+        stays = D[info] == 1.0 or (resting and abs(v_n) <= 1e-13 * speed)
+        struck = D[impulse + row + 1] != 0.0
+        I[I[L.TOUCH] + unit] = 1 if stays else 0
+        if struck:
+            I[I[L.STILL] + unit] = 1 if stays and D[info + 1] == 1.0 else 0
+        D[I[L.EVENT] + L.E_KAPPA] = D[info + 2]
+    return 0
+
+
+@compiled
+def settle(I, D, t, y, unit):
+    """Zeno: end an infinite sequence of ever smaller bounces by stopping the normal velocity."""
+    never_inline()
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return
+    nr, nv, nq, row = I[L.NROW], I[L.NV], I[L.NQ], I[I[L.ROW] + unit] + 1
+    amount = -D[I[L.W_V] + row] / D[I[L.W_A] + row * nr + row]
+    for i in range(nv):
+        D[y + nq + i] += amount * D[I[L.W_MJ] + row * nv + i]
+    D[I[L.IMPULSE] + row] += amount
+    I[I[L.TOUCH] + unit] = 1
+    I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+
+
+@compiled
+def zeno(I, D, t, y):
+    """Note the intervals between a unit's impacts; settle it when all that remain take no time."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.FIRED] + L.SLOTS * unit] == 0 or I[I[L.STATUS] + unit] != OPEN:
+            continue
+        interval = t - D[I[L.STRUCK] + unit]
+        last = D[I[L.INTERVAL] + unit]
+        if I[I[L.TOUCH] + unit] == 0 and last > interval > 0.0:
+            ratio = interval / last
+            if interval * ratio / (1.0 - ratio) < 1e-13 * max(1.0, abs(t)):
+                settle(I, D, t, y, unit)
+        D[I[L.INTERVAL] + unit] = interval
+        D[I[L.STRUCK] + unit] = t

@@ -1,0 +1,174 @@
+"""The memory of a run: two arenas, I of integers and D of doubles, and what lies where in them.
+
+All state of a run is in these two, so a run can be paused, resumed, copied and run in any
+thread. Names below are places in I. A place holds a number, or the start of a block: in D
+where the table says so, else in I.
+"""
+
+# ruff: noqa: E741
+from __future__ import annotations
+
+import numpy as np
+
+# Sizes: coordinates, velocities, inputs, state (q, v), state with the three energy integrals,
+# how many of these are integrated, units, contact rows, guards of the robot, guards in all.
+_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NRC"]
+
+# Addresses of compiled code.
+_ADDRESSES = ["FREE", "TERMS", "GAPS", "ENERGY", "CONTROL", "PLASTIC"]
+
+# Run state and limits.
+_STATE = [
+    "CONTROL_KIND",
+    "PIECE",
+    "SAMPLE",
+    "ENTRY",
+    "NSTEP",
+    "NREJECT",
+    "NEVENT",
+    "NRECORD",
+    "MAXSTEP",
+    "MAXEVENT",
+    "BUDGET",
+    "STEP_ROOM",
+    "EVENT_ROOM",
+    "STEP_ROW",
+    "EVENT_ROW",
+    "KEEP",
+    "NACTIVE",
+    "NCLOSED",
+    "ARC",
+    "SATURATED",
+    "PENDING",
+    "UNRESOLVED",
+    "SAME_TIME",
+    "REJECTED",
+]
+
+# Blocks of D.
+_DOUBLES = [
+    "Y",  # state at the start of the step
+    "YN",  # at its end
+    "YS",  # at a stage
+    "YD",  # on the dense output, and its derivative and forces
+    "KD",
+    "LAMD",
+    "K",  # derivatives at the stages
+    "LAM",  # contact forces at the stages
+    "DENSE",  # coefficients of the dense output
+    "U",
+    "MEM",
+    "P",
+    "DATA",
+    "COEF",
+    "LIMIT",
+    "BREAKS",
+    "W",  # what the terms kernel writes, and its parts
+    "W_ACC",
+    "W_POWER",
+    "W_J",
+    "W_MJ",
+    "W_A",
+    "W_B",
+    "W_V",
+    "GAP",  # what the gaps kernel writes, and its parts
+    "GAP_SLIDE",
+    "GAP_V",
+    "GAP_USER",
+    "G0",  # guards at the start of the step
+    "G1",  # at its end
+    "GLOW",  # smallest and largest over the samples of a step
+    "GHIGH",
+    "GRID",  # guards on a grid over the step
+    "ROOT",  # where each guard crosses, as a fraction of the step
+    "SOLVE",  # the small linear system
+    "ACTIVE_TIE",
+    "MARGIN",  # margins of consistency, at once and a moment later
+    "ACC",  # accelerations of the contact rows
+    "IMPULSE",
+    "BEFORE",  # velocities of the contact rows before an impact
+    "LAW_IN",
+    "LAW_OUT",
+    "ANCHOR",  # where a sticking point sticks
+    "STRUCK",  # time of a unit's last impact, and the interval before it
+    "INTERVAL",
+    "ENERGIES",
+    "EVENT",  # the event being recorded
+]
+
+# Blocks of I.
+_INTEGERS = [
+    "STATUS",
+    "ROW",
+    "LAW",
+    "NCOEF",
+    "TOUCH",  # on the ground with no normal velocity
+    "STILL",  # and no tangential velocity either
+    "CANDIDATES",
+    "ENDED",  # status that a force guard ended, or -1
+    "PICK",
+    "BEST",
+    "NEUTRAL",
+    "ACTIVE_ROW",
+    "ACTIVE_PAIR",
+    "REQUEST",
+    "GUARD_KIND",
+    "ZERO",  # guard was zero on entry
+    "SUSPECT",
+    "FIRED",
+    "SIDE",
+    "ACTION",
+    "DIRECTION",
+]
+
+_ALL = [*_SIZES, *_ADDRESSES, *_STATE, *_DOUBLES, *_INTEGERS]
+HEADER = len(_ALL)
+globals().update({name: place for place, name in enumerate(_ALL)})
+
+
+def __getattr__(name: str) -> int:
+    raise AttributeError(name)
+
+
+# Places in D with a fixed address: time, natural step, end, tolerances, limits.
+(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA) = range(11)
+D_HEADER = 16
+
+# Fields of an event's row, before its vectors.
+(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_VECTORS) = range(9)
+
+# Fields of a step's row, before the inputs and the dense coefficients.
+(S_TIME, S_LENGTH, S_PIECE, S_ARC, S_VECTORS) = range(5)
+
+# How inputs come about.
+PASSIVE, CONTINUOUS, SAMPLED = range(3)
+
+# Why a mode is entered.
+(CAUSE_NONE, CAUSE_START, CAUSE_GUARD, CAUSE_BREAK, CAUSE_SAMPLE, CAUSE_REARM) = range(6)
+
+# What guards of the robot do.
+IGNORE, RECORD, TERMINAL = range(3)
+
+GRID_POINTS = 67
+SLOTS = 3
+EXTRA = 3
+
+
+def arenas(sizes: dict[str, int], doubles: dict[str, int], integers: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Allocate both arenas and note where each block begins."""
+    place = globals()
+    end = HEADER
+    starts = {}
+    for name in _INTEGERS:
+        starts[name] = end
+        end += integers[name]
+    I = np.zeros(end, dtype=np.int64)
+    end = D_HEADER
+    for name in _DOUBLES:
+        if name in doubles:
+            starts[name] = end
+            end += doubles[name]
+    D = np.zeros(end, dtype=np.float64)
+    for name, value in {**starts, **sizes}.items():
+        I[place[name]] = value
+    return I, D

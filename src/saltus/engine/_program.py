@@ -1,0 +1,216 @@
+"""A hybrid system compiled: its kernels and laws by address, shared by all runs of the same model."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numba import types
+
+import saltus
+from saltus._native import (
+    DOUBLES,
+    INTEGERS,
+    KERNEL,
+    LAW,
+    compile_entry,
+    ctypes_entry,
+    files_digest,
+    function_digest,
+)
+from saltus._sincos import sincos
+from saltus.contact import plastic
+from saltus.engine import _layout as L
+from saltus.engine._emit import emit
+from saltus.engine._loop import make_advance
+from saltus.engine._sample import make_sample
+from saltus.engine._tableau import find_method
+from saltus.hybrid import HybridSystem
+
+_POINTER = ctypes.c_void_p
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The compiled loop and sampler of one method, as Python callables."""
+
+    method: str
+    stages: int
+    coefficients: int
+    advance: Any
+    sample: Any
+    entries: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Kernels of one mechanism with its units and guards."""
+
+    kernels: dict[str, Any]
+    sources: dict[str, str]
+
+    def address(self, name: str) -> int:
+        """Where a kernel's machine code is."""
+        return int(self.kernels[name].address)
+
+
+@lru_cache(maxsize=1)
+def _engine_key() -> str:
+    root = Path(saltus.__file__).parent
+    return files_digest([root / "engine", root / "contact"]) + _support_key()
+
+
+@lru_cache(maxsize=1)
+def _support_key() -> str:
+    root = Path(saltus.__file__).parent
+    return "".join((root / name).read_text() for name in ("_native.py", "_sincos.py"))
+
+
+@lru_cache(maxsize=8)
+def engine(method: str) -> Engine:
+    """The engine for a method, compiled once and cached on disk."""
+    tableau = find_method(method)
+    advance_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
+    advance = compile_entry(make_advance(tableau), advance_signature, f"advance-{method}", _engine_key() + repr(tableau))
+    i8 = types.int64
+    sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
+    sample = compile_entry(make_sample(tableau), sample_signature, f"sample-{method}", _engine_key() + repr(tableau))
+    size = ctypes.c_int64
+    return Engine(
+        method,
+        tableau.count,
+        tableau.coefficients,
+        ctypes_entry(advance, size, [_POINTER] * 4),
+        ctypes_entry(sample, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
+        (advance, sample),
+    )
+
+
+def kernel_sources(system: HybridSystem) -> dict[str, str]:
+    """Source of the mode-free kernels of a system: free, terms, gaps, energy."""
+    d = system.dynamics
+    inputs = (d.t, d.x, d.u, d.p)
+    powers = ca.vertcat(d.actuator_power, d.damping_power)
+    gaps, slides, rows, drifts = [], [], [], []
+    for unit in system.units:
+        gaps.append(unit.gap)
+        slides.append(unit.slide)
+        for position in (unit.slide, unit.gap):
+            J, drift = d.row(position)
+            rows.append(J)
+            drifts.append(drift)
+    J = ca.vertcat(*rows) if rows else ca.SX.zeros(0, d.v.numel())
+    MJ = d.solver.solve(J.T)
+    bias = J @ d.free_acceleration + (ca.vertcat(*drifts) if drifts else ca.SX.zeros(0))
+    free = ca.vertcat(d.qdot, d.free_acceleration, powers)
+    terms = ca.vertcat(free, ca.vec(J.T), ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
+    user = [ca.SX(guard.expression) for guard in system.guards]
+    kinematic = ca.vertcat(*gaps, *slides, J @ d.v, *user)
+    return {
+        "free": emit("free", inputs, free, d.solver.pivots),
+        "terms": emit("terms", inputs, terms, d.solver.pivots),
+        "gaps": emit("gaps", inputs, kinematic),
+        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential)),
+    }
+
+
+_PROGRAMS: dict[tuple[str, ...], Program] = {}
+
+
+def program(system: HybridSystem) -> Program:
+    """The compiled kernels of a system; the same model is compiled once per process and machine."""
+    cached = system.__dict__.get("_program")
+    if cached is not None:
+        return cached  # type: ignore[no-any-return]
+    sources = kernel_sources(system)
+    key = tuple(sources.values())
+    if key not in _PROGRAMS:
+        kernels = {}
+        for name, source in sources.items():
+            if not system.units and name == "terms":
+                continue
+            scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
+            exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
+            kernels[name] = compile_entry(
+                scope[name], KERNEL, f"{system.name}-{name}", source + _support_key() + ca.__version__
+            )
+        _PROGRAMS[key] = Program(kernels, sources)
+    system.__dict__["_program"] = _PROGRAMS[key]
+    return _PROGRAMS[key]
+
+
+_LAWS: dict[str, Any] = {}
+
+
+def law_address(law: Any) -> int:
+    """Where a law's machine code is."""
+    if law.impulse not in _LAWS:
+        digest = function_digest(law.impulse)
+        key = None if digest is None else digest + _support_key()
+        _LAWS[law.impulse] = compile_entry(law.impulse, LAW, f"law-{law.name}", key)
+    return int(_LAWS[law.impulse].address)
+
+
+def arenas(system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Both arenas of a run, with sizes, addresses and everything constant filled in."""
+    made, eng = program(system), engine(method)
+    m = system.mechanism
+    nq, nv, nu = m.nq, m.nv, len(m.actuators)
+    nunit, nuser = len(system.units), len(system.guards)
+    nr, nx = 2 * nunit, nq + nv
+    ny = nx + 3
+    n = ny if integrals else nx
+    ng = L.SLOTS * nunit + nuser
+    terms = [nq, nv, 2, nr * nv, nr * nv, nr * nr, nr, nr]
+    sizes = {
+        "NQ": nq, "NV": nv, "NU": nu, "NX": nx, "NY": ny, "N": n, "NUNIT": nunit, "NROW": nr,
+        "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": eng.coefficients,
+    }  # fmt: skip
+    doubles = {
+        "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": eng.stages * ny,
+        "LAM": eng.stages * nr, "DENSE": eng.coefficients * ny, "U": nu, "MEM": memory,
+        "P": len(m.parameters), "DATA": data, "COEF": 4 * nunit, "LIMIT": nu, "BREAKS": breaks,
+        "W": nq, "W_ACC": nv, "W_POWER": 2, "W_J": terms[3], "W_MJ": terms[4], "W_A": terms[5],
+        "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
+        "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
+        "SOLVE": nr * (nr + 1), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
+        "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "STRUCK": nunit,
+        "INTERVAL": nunit, "ENERGIES": 2, "EVENT": event_row(system),
+    }  # fmt: skip
+    per_unit = ["STATUS", "ROW", "LAW", "NCOEF", "TOUCH", "STILL", "CANDIDATES", "ENDED", "PICK", "BEST", "NEUTRAL", "REQUEST"]
+    integers = {name: nunit for name in per_unit}
+    integers |= {"ACTIVE_ROW": nr, "ACTIVE_PAIR": nr}
+    integers |= {name: ng for name in ("GUARD_KIND", "ZERO", "SUSPECT", "FIRED")}
+    integers |= {name: nuser for name in ("SIDE", "ACTION", "DIRECTION")}
+    I, D = L.arenas(sizes, doubles, integers)
+    for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.ENERGY, "energy")):
+        I[place] = made.address(name)
+    if nunit:
+        I[L.TERMS] = made.address("terms")
+        I[L.PLASTIC] = law_address(plastic())
+    I[L.EVENT_ROW] = event_row(system)
+    I[L.STEP_ROW] = L.S_VECTORS + nu + n * eng.coefficients
+    D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
+    D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
+    for k, (unit, coefficients) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):
+        I[I[L.ROW] + k] = 2 * k
+        I[I[L.LAW] + k] = law_address(unit.law)
+        D[I[L.COEF] + 4 * k : I[L.COEF] + 4 * k + len(coefficients)] = coefficients
+    actions = {"ignore": L.IGNORE, "record": L.RECORD, "terminal": L.TERMINAL}
+    for k, guard in enumerate(system.guards):
+        I[I[L.SIDE] + k] = 1
+        I[I[L.ACTION] + k] = actions[guard.action]
+        I[I[L.DIRECTION] + k] = ("down", "up", "both").index(guard.direction)
+    return I, D
+
+
+def event_row(system: HybridSystem) -> int:
+    """Length of an event's row: header, states, forces and impulse, statuses."""
+    nunit = len(system.units)
+    return L.E_VECTORS + 2 * (2 * system.mechanism.nv + 3) + 3 * 2 * nunit + 2 * nunit

@@ -1,0 +1,199 @@
+"""The one function that runs a system: check everything, run the compiled loop, hand back the record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from saltus._native import pointer_to
+from saltus.engine import _layout as L
+from saltus.engine import _status as S
+from saltus.engine._control import Control, python_control
+from saltus.engine._program import arenas, engine
+from saltus.engine._trajectory import Trajectory
+from saltus.errors import InputError, RunFailed, SaltusError
+from saltus.hybrid import HybridSystem
+
+_BUDGET = 20_000
+
+
+def bind(controller: Any, system: HybridSystem) -> Control:
+    """A controller in the form that the loop calls; a bare function is sampled every millisecond."""
+    if controller is None:
+        return Control()
+    if hasattr(controller, "bind"):
+        bound: Control = controller.bind(system)
+        return bound
+    if callable(controller):
+        return python_control(controller, system, L.SAMPLED, 1e-3, 8)
+    raise InputError(f"a controller is a function or has a bind method, got {controller!r}")
+
+
+def simulate(
+    system: HybridSystem,
+    state: Mapping[str, float] | Sequence[float] | np.ndarray | None = None,
+    *,
+    until: float | None = None,
+    start: float = 0.0,
+    controller: Any = None,
+    parameters: Mapping[str, float] | None = None,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    method: str = "dopri5",
+    max_step: float = math.inf,
+    first_step: float | None = None,
+    output_step: float | None = None,
+    max_steps: int = 10_000_000,
+    max_events: int = 100_000,
+    raise_errors: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory:
+    """Simulate a system through every event.
+
+    Parameters
+    ----------
+    state
+        Start by name (the robot's default for what is not named) or as a vector (q, v).
+    until, start
+        End and start time, s.
+    controller
+        None (passive), a controller of `saltus.control`, or a function
+        ``(t, state, mode, memory) -> command``, sampled every millisecond.
+    parameters
+        Values that replace the system's own.
+    rtol, atol
+        Relative and absolute error per step.
+    output_step
+        Spacing of the samples in ``run.dataset``, s; a thousandth of the run if not given.
+    raise_errors
+        Raise `saltus.errors.RunFailed` if the run ends in a status that is not good; it carries the
+        trajectory so far.
+    progress
+        Called now and then with the simulated time.
+    """
+    if not isinstance(system, HybridSystem):
+        raise InputError(f"simulate needs a robot, such as saltus.robots.hopper(), got {system!r}")
+    if parameters:
+        system = system.with_parameters(**parameters)
+    until = system.until if until is None else until
+    _check_numbers(start, until, rtol, atol, max_step, first_step, output_step)
+    x0 = system.state(state)
+    control = bind(controller, system)
+    _check_start(system, x0, start)
+    integrals = bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
+    I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
+    _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
+    _sides(I, D, system, start)
+    I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
+    steps, events, code = _run(I, D, engine(method).advance, control, progress)
+    run = Trajectory(
+        system=system,
+        control=control,
+        method=method,
+        rtol=rtol,
+        atol=atol,
+        start_time=start,
+        requested_end=until,
+        output_step=output_step if output_step is not None else (until - start) / 1000,
+        status=S.STATUSES[code],
+        integers=I,
+        doubles=D,
+        step_rows=steps,
+        event_rows=events,
+    )
+    if raise_errors and not run.status.good:
+        failure = control.failure
+        if isinstance(failure, KeyboardInterrupt):
+            raise failure
+        raise RunFailed(run.failure_message(), run) from failure
+    return run
+
+
+def _check_numbers(
+    start: float, until: float, rtol: float, atol: float, max_step: float, first: float | None, output: float | None
+) -> None:
+    for name, value in (("start", start), ("until", until)):
+        if not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
+            raise InputError(f"{name} must be a finite time in seconds, got {value!r}")
+    if until < start:
+        raise InputError(f"time runs forward: until ({until:g} s) must not be before start ({start:g} s)")
+    if not 1e-14 <= rtol <= 1e-1:
+        raise InputError(f"rtol must lie between 1e-14 and 0.1, got {rtol!r}")
+    if not 0 < atol < math.inf:
+        raise InputError(f"atol must be positive, got {atol!r}")
+    for name, value in (("max_step", max_step), ("first_step", first), ("output_step", output)):
+        if value is not None and not value > 0:
+            raise InputError(f"{name} must be positive, got {value!r}")
+
+
+def _check_start(system: HybridSystem, x0: np.ndarray, start: float) -> None:
+    """Refuse a start that is inside the ground or beyond a terminal guard."""
+    if not system.units and not system.guards:
+        return
+    gaps, own = system.kinematics(start, x0)
+    for unit, gap in zip(system.units, gaps, strict=True):
+        if gap < -1e-9:
+            raise InputError(f"start of {system.name}: point {unit.name} is {-gap:.6g} m below the ground; it must not be")
+    for guard, value in zip(system.guards, own, strict=True):
+        wrong = value < 0 if guard.direction == "down" else value > 0
+        if guard.action == "terminal" and guard.direction != "both" and wrong:
+            rule = "not be negative" if guard.direction == "down" else "not be positive"
+            raise InputError(f"start of {system.name} violates {guard.name!r} ({guard.about}): {value:.6g}, must {rule}")
+
+
+def _fill(
+    I: np.ndarray, D: np.ndarray, control: Control, x0: np.ndarray, start: float, until: float,
+    rtol: float, atol: float, max_step: float, first: float | None,
+) -> None:  # fmt: skip
+    for place, block in ((L.Y, x0), (L.MEM, control.memory), (L.DATA, control.data), (L.BREAKS, control.breaks)):
+        D[I[place] : I[place] + block.size] = block
+    D[L.T], D[L.T_END], D[L.RTOL], D[L.ATOL] = start, until, rtol, atol
+    D[L.H], D[L.H_MAX] = first or 0.0, max_step
+    D[L.PERIOD], D[L.ERROR_OLD], D[L.DELTA] = control.period, 1e-4, 1e-6
+    if control.kind == L.SAMPLED:
+        D[L.T_SAMPLE] = math.floor(start / control.period + 1e-9) + 1
+    I[L.CONTROL_KIND], I[L.CONTROL] = control.kind, control.address
+    I[L.PIECE] = int(np.searchsorted(control.breaks, start, side="right"))
+    I[L.ENTRY], I[L.KEEP], I[L.BUDGET] = L.CAUSE_START, 1, _BUDGET
+
+
+def _sides(I: np.ndarray, D: np.ndarray, system: HybridSystem, start: float) -> None:
+    """On which side of zero each of the robot's guards begins."""
+    if system.guards:
+        _, own = system.kinematics(start, D[I[L.Y] : I[L.Y] + I[L.NX]])
+        I[I[L.SIDE] : I[L.SIDE] + own.size] = np.where(own < 0, -1, 1)
+
+
+def _run(
+    I: np.ndarray, D: np.ndarray, advance: Any, control: Control, progress: Callable[[float], None] | None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Call the loop until it ends, giving it room for its record as it asks."""
+    steps = np.empty((512, I[L.STEP_ROW]))
+    events = np.empty((64, I[L.EVENT_ROW]))
+    while True:
+        I[L.STEP_ROOM], I[L.EVENT_ROOM] = len(steps), len(events)
+        try:
+            code = advance(pointer_to(I), pointer_to(D), pointer_to(steps), pointer_to(events))
+            if progress is not None:
+                progress(float(D[L.T]))
+        except KeyboardInterrupt as error:
+            control.failure = error
+            code = S.INTERRUPTED
+        if code == S.STEPS_FULL:
+            steps = _enlarged(steps, int(I[L.NRECORD]))
+        elif code == S.EVENTS_FULL:
+            events = _enlarged(events, int(I[L.NEVENT]))
+        elif code != S.PAUSED:
+            break
+    if code not in S.STATUSES:
+        raise SaltusError(f"the engine returned an unknown status {code}")
+    return steps[: I[L.NRECORD]], events[: I[L.NEVENT]], code
+
+
+def _enlarged(rows: np.ndarray, used: int) -> np.ndarray:
+    larger = np.empty((4 * len(rows), rows.shape[1]))
+    larger[:used] = rows[:used]
+    return larger

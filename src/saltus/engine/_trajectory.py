@@ -1,0 +1,377 @@
+"""A trajectory: everything a run left behind, by name, and the means to read it anywhere in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from saltus._native import pointer_to
+from saltus.contact import GUARD_NAMES
+from saltus.engine import _layout as L
+from saltus.engine._control import Control
+from saltus.engine._program import engine
+from saltus.engine._sample import EVERYTHING, STATES
+from saltus.engine._status import Status
+from saltus.errors import InputError, SaltusError
+from saltus.hybrid import HybridSystem
+
+if TYPE_CHECKING:
+    import xarray
+
+    from saltus.engine._audit import Audit
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: when, why, and everything before and after it."""
+
+    t: float
+    guard: str
+    mode_before: str
+    mode_after: str
+    state_before: dict[str, float]
+    state_after: dict[str, float]
+    forces_before: dict[str, float]
+    forces_after: dict[str, float]
+    impulse: dict[str, float]
+    energy_lost: float
+    kappa: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        record: dict[str, Any] = {
+            "t": self.t,
+            "guard": self.guard,
+            "from": self.mode_before,
+            "to": self.mode_after,
+            "before": self.state_before,
+            "after": self.state_after,
+            "forces_before": self.forces_before,
+            "forces_after": self.forces_after,
+        }
+        if any(self.impulse.values()):
+            record["impulse"] = self.impulse
+            record["energy_lost"] = self.energy_lost
+        if self.kappa is not None:
+            record["kappa"] = self.kappa
+        return record
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Everything known at some instants, a row each."""
+
+    t: np.ndarray
+    arc: np.ndarray
+    x: np.ndarray
+    integrals: np.ndarray
+    forces: np.ndarray
+    inputs: np.ndarray
+    kinetic: np.ndarray
+    potential: np.ndarray
+    gaps: np.ndarray
+    speeds: np.ndarray
+    guards: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The record of one run.
+
+    Arcs of smooth motion are joined by events. Samples at a regular spacing, with one row on each
+    side of every event, are in ``dataset``; ``at`` reads the continuous motion at any time.
+    """
+
+    system: HybridSystem
+    control: Control
+    method: str
+    rtol: float
+    atol: float
+    start_time: float
+    requested_end: float
+    output_step: float
+    status: Status
+    integers: np.ndarray
+    doubles: np.ndarray
+    step_rows: np.ndarray
+    event_rows: np.ndarray
+
+    # -- how it ended -----------------------------------------------------------------------
+
+    @property
+    def end_time(self) -> float:
+        """Time at which the run ended, s."""
+        return float(self.doubles[L.T])
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last state, by name."""
+        start = self.integers[L.Y]
+        return self._named(self.doubles[start : start + self.integers[L.NX]])
+
+    @property
+    def steps(self) -> int:
+        """Number of accepted integration steps."""
+        return int(self.integers[L.NSTEP])
+
+    @property
+    def rejected(self) -> int:
+        """Number of rejected integration steps."""
+        return int(self.integers[L.NREJECT])
+
+    @property
+    def saturated(self) -> bool:
+        """Whether an actuator's limit ever cut the controller's wish."""
+        return bool(self.integers[L.SATURATED])
+
+    def failure_message(self) -> str:
+        """What ended the run, when, and in which state."""
+        state = ", ".join(f"{name} = {value:.9g}" for name, value in self.final.items())
+        cause = f": {self.control.failure!r}" if self.control.failure is not None else ""
+        return f"{self.system.name}: {self.status.meaning}{cause}; status {self.status.name!r} at t = {self.end_time:.9g} s, {state}"
+
+    # -- events -----------------------------------------------------------------------------
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Every event, in order of time."""
+        return [self._event(row) for row in self.event_rows]
+
+    def _event(self, row: np.ndarray) -> Event:
+        nx, ny, nr, nunit = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NUNIT))
+        parts = np.split(row[L.E_VECTORS :], np.cumsum([ny, ny, nr, nr, nr, nunit]))
+        before, after, forces, forces_after, impulse, old, new = parts
+        ended = bool((new < 0).any()) if nunit else row[L.E_CAUSE] == L.CAUSE_GUARD and self._ends_run(row)
+        mode = self.system.mode_name
+        kappa = float(row[L.E_KAPPA])
+        return Event(
+            t=float(row[L.E_TIME]),
+            guard=self._guard_name(row, old),
+            mode_before=mode(old.astype(int).tolist()),
+            mode_after="end" if ended else mode(new.astype(int).tolist()),
+            state_before=self._named(before[:nx]),
+            state_after=self._named(after[:nx]),
+            forces_before=self._rows(forces),
+            forces_after=self._rows(forces_after),
+            impulse=self._rows(impulse),
+            energy_lost=float(row[L.E_KINETIC] - row[L.E_KINETIC_AFTER]),
+            kappa=None if math.isnan(kappa) else kappa,
+        )
+
+    def _ends_run(self, row: np.ndarray) -> bool:
+        return self.status.name == "terminal" and row is self.event_rows[-1] or (
+            self.status.name == "terminal" and row[L.E_TIME] == self.end_time
+        )
+
+    def _guard_name(self, row: np.ndarray, statuses: np.ndarray) -> str:
+        causes = {L.CAUSE_BREAK: "break", L.CAUSE_SAMPLE: "sample"}
+        if int(row[L.E_CAUSE]) in causes:
+            return causes[int(row[L.E_CAUSE])]
+        slot, units = int(row[L.E_GUARD]), self.system.units
+        if slot >= L.SLOTS * len(units):
+            return self.system.guards[slot - L.SLOTS * len(units)].name
+        unit = slot // L.SLOTS
+        return f"{units[unit].name}.{GUARD_NAMES[int(statuses[unit])][slot % L.SLOTS]}"
+
+    def _named(self, x: np.ndarray) -> dict[str, float]:
+        return dict(zip(self.system.state_names, map(float, x), strict=True))
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the contact rows: unit and direction."""
+        return [f"{unit.name}.{direction}" for unit in self.system.units for direction in ("t", "n")]
+
+    def _rows(self, values: np.ndarray) -> dict[str, float]:
+        return dict(zip(self.row_names, map(float, values), strict=True))
+
+    # -- arcs -------------------------------------------------------------------------------
+
+    @cached_property
+    def arc_statuses(self) -> np.ndarray:
+        """Statuses of all units in each arc, as numbers."""
+        nunit = int(self.integers[L.NUNIT])
+        last = self.integers[self.integers[L.STATUS] : self.integers[L.STATUS] + nunit]
+        arcs = np.tile(last, (int(self.integers[L.ARC]) + 1, 1)).astype(np.int64)
+        for row in self.event_rows:
+            old = row[len(row) - 2 * nunit : len(row) - nunit].astype(np.int64)
+            new = row[len(row) - nunit :].astype(np.int64)
+            arc = int(row[L.E_ARC])
+            if (old != new).any():
+                arcs[arc] = old
+                if (new >= 0).all():
+                    arcs[arc + 1] = new
+                elif arc + 1 < len(arcs):
+                    arcs[arc + 1] = old
+        return np.ascontiguousarray(arcs)
+
+    @cached_property
+    def arc_modes(self) -> list[str]:
+        """Name of the mode of each arc."""
+        return [self.system.mode_name(row.tolist()) for row in self.arc_statuses]
+
+    # -- the continuous motion ----------------------------------------------------------------
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates."""
+        return list(self.system.mechanism.coordinates)
+
+    def at(self, times: float | Sequence[float] | np.ndarray) -> np.ndarray:
+        """States (q, v) at any times of the run, from its dense output; after the event where there is one."""
+        wanted = np.atleast_1d(np.asarray(times, dtype=float))
+        slack = 1e-12 * max(1.0, abs(self.end_time))
+        if wanted.size and not (wanted.min() >= self.start_time - slack and wanted.max() <= self.end_time + slack):
+            raise InputError(f"times must lie between {self.start_time:g} and {self.end_time:g} s")
+        x = self._states(*self._places(wanted))
+        return x[0] if np.ndim(times) == 0 else x
+
+    def _places(self, times: np.ndarray, *, before: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Step and fraction of it at which each time is read."""
+        begins = self._begins
+        index = np.searchsorted(begins, times, side="left" if before else "right") - 1
+        index = np.clip(index, 0, len(begins) - 1)
+        lengths = self.step_rows[index, L.S_LENGTH]
+        return index, np.clip((times - begins[index]) / lengths, 0.0, 1.0)
+
+    @cached_property
+    def _begins(self) -> np.ndarray:
+        return np.ascontiguousarray(self.step_rows[:, L.S_TIME])
+
+    def _call_sampler(self, index: np.ndarray, fraction: np.ndarray, width: int, what: int) -> np.ndarray:
+        I, D = self.integers.copy(), self.doubles.copy()
+        index = np.ascontiguousarray(index, dtype=np.int64)
+        fraction = np.ascontiguousarray(fraction, dtype=np.float64)
+        out = np.zeros((len(index), width))
+        steps, statuses = np.ascontiguousarray(self.step_rows), self.arc_statuses
+        code = engine(self.method).sample(
+            *map(pointer_to, (I, D, steps, index, fraction)), len(index), pointer_to(statuses), pointer_to(out), what
+        )
+        if code != 0:
+            raise SaltusError(f"sampling a run of {self.system.name} failed") from self.control.failure
+        return out
+
+    def _states(self, index: np.ndarray, fraction: np.ndarray) -> np.ndarray:
+        if not len(self.step_rows):
+            return np.tile(np.array(list(self.final.values())), (len(index), 1))
+        return self._call_sampler(index, fraction, int(self.integers[L.NY]), STATES)[:, : self.integers[L.NX]]
+
+    @cached_property
+    def _grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times, steps and fractions of the regular samples, and of both sides of every event."""
+        end = self.end_time
+        count = int(math.floor((end - self.start_time) / self.output_step * (1 + 1e-12))) if self.output_step > 0 else 0
+        times = self.start_time + self.output_step * np.arange(count + 1)
+        if not len(self.step_rows):
+            return times[:1], np.zeros(1, dtype=np.int64), np.zeros(1)
+        jumps = self.event_rows[:, L.E_TIME] if len(self.event_rows) else np.zeros(0)
+        jumps = np.unique(jumps)
+        slack = 1e-12 * max(1.0, abs(end))
+        if jumps.size:
+            near = np.abs(times[:, None] - jumps[None, :]).min(axis=1) <= slack if jumps.size < 1000 else np.isin(times, jumps)
+            times = times[~near]
+        if not times.size or end - times[-1] > slack:
+            times = np.append(times, end)
+        times = np.minimum(times, end)
+        index, fraction = self._places(times)
+        if not jumps.size:
+            return times, index, fraction
+        left = self._places(jumps, before=True)
+        right = self._places(jumps)
+        first = jumps > self.start_time
+        last = jumps < end
+        all_times = np.concatenate([times, jumps[first], jumps[last]])
+        all_index = np.concatenate([index, left[0][first], right[0][last]])
+        all_fraction = np.concatenate([fraction, left[1][first], right[1][last]])
+        order = np.lexsort((all_fraction, all_index, all_times))
+        return all_times[order], all_index[order], all_fraction[order]
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times of the samples, s."""
+        return self._grid[0]
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """States (q, v) at the samples, a row each."""
+        return self._states(self._grid[1], self._grid[2])
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Everything at the samples: states, forces, inputs, energies, gaps."""
+        times, index, fraction = self._grid
+        nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
+        if not len(self.step_rows):
+            nothing = np.zeros((1, 0))
+            zero = np.zeros((1, nr + nu + nunit + nuser + 3))
+            return Samples(
+                times, np.zeros(1, int), self.x, zero[:, :3], zero[:, :nr], zero[:, :nu], zero[:, 0], zero[:, 0],
+                zero[:, :nunit], zero[:, :nr], nothing,
+            )  # fmt: skip
+        width = ny + nr + nu + 2 + 2 * nunit + nr + nuser
+        rows = self._call_sampler(index, fraction, width, EVERYTHING)
+        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nunit, nunit, nr])
+        x, integrals, forces, inputs, kinetic, potential, gaps, _, speeds, guards = np.split(rows, cuts, axis=1)
+        return Samples(
+            times, self.step_rows[index, L.S_ARC].astype(int), x, integrals, forces, inputs, kinetic[:, 0],
+            potential[:, 0], gaps, speeds, guards,
+        )  # fmt: skip
+
+    @cached_property
+    def impact_losses(self) -> np.ndarray:
+        """Energy lost in impacts up to each sample, J."""
+        lost = self.event_rows[:, L.E_KINETIC] - self.event_rows[:, L.E_KINETIC_AFTER] if len(self.event_rows) else np.zeros(0)
+        times = self.event_rows[:, L.E_TIME] if len(self.event_rows) else np.zeros(0)
+        # a sample belongs after those events whose following steps it lies on
+        begins = self._begins[self._grid[1]] if len(self.step_rows) else np.zeros(len(self.t))
+        slack = 1e-15 * max(1.0, abs(self.end_time))
+        total = np.concatenate([[0.0], np.cumsum(lost)])
+        result: np.ndarray = total[np.searchsorted(times, begins + slack, side="right")]
+        return result
+
+    @cached_property
+    def dataset(self) -> xarray.Dataset:
+        """The samples as a labelled dataset."""
+        from saltus.engine._dataset import dataset
+
+        return dataset(self)
+
+    @cached_property
+    def figures(self) -> dict[str, float]:
+        """The robot's own figures, such as a jump's length."""
+        return self.system.figures(self)
+
+    def check(self) -> Audit:
+        """Audit the run: energy balance, contacts closed, guards respected."""
+        from saltus.engine._audit import audit
+
+        return audit(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the dataset to a .nc, .mat or .csv file, all or nothing."""
+        from saltus.engine._files import save
+
+        return save(self, Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run in short, for JSON: status, end, final state, events and figures."""
+        return {
+            "robot": self.system.name,
+            "status": self.status.name,
+            "meaning": self.status.meaning,
+            "t_end": self.end_time,
+            "final": self.final,
+            "events": [event.to_dict() for event in self.events],
+            **self.figures,
+            "steps": self.steps,
+            "rejected": self.rejected,
+            "saturated": self.saturated,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Trajectory of {self.system.name}: {self.status.name} at t = {self.end_time:.6g} s, {len(self.event_rows)} events, {self.steps} steps>"

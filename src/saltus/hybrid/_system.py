@@ -1,0 +1,218 @@
+"""A hybrid system: one mechanism, its units, its guards and the values of its parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus.contact import GroundPoint
+from saltus.errors import InputError, unknown_name
+from saltus.mechanism import Dynamics, Mechanism, derive
+
+ACTIONS = ("ignore", "record", "terminal")
+DIRECTIONS = ("down", "up", "both")
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A scalar of state and time whose zero is an event of the robot's own.
+
+    ``action`` says what happens there: the run ends, it is recorded, or nothing. ``direction``
+    says which crossings count.
+    """
+
+    name: str
+    expression: Any
+    action: str = "terminal"
+    direction: str = "down"
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS:
+            raise unknown_name("guard action", self.action, ACTIONS, f"guard {self.name}")
+        if self.direction not in DIRECTIONS:
+            raise unknown_name("guard direction", self.direction, DIRECTIONS, f"guard {self.name}")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A ready experiment on a robot: a controller, a start and a duration."""
+
+    controller: Any = None
+    start: Mapping[str, float] = field(default_factory=dict)
+    until: float | None = None
+    about: str = ""
+
+
+def _no_figures(run: Any) -> dict[str, float]:
+    return {}
+
+
+@dataclass(frozen=True, eq=False)
+class HybridSystem:
+    """Everything about one robot that the engine needs, and what a user may change of it.
+
+    Parameters are inputs of the compiled code: `with_parameters` costs nothing.
+    """
+
+    mechanism: Mechanism
+    units: tuple[GroundPoint, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    start: Mapping[str, float] = field(default_factory=dict)
+    until: float = 10.0
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    figures: Callable[[Any], dict[str, float]] = _no_figures
+    skeleton: tuple[tuple[str, str], ...] = ()
+    about: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given = dict(self.values)
+        full = {}
+        for name, parameter in self.mechanism.parameters.items():
+            full[name] = parameter.check(given.pop(name, parameter.value))
+        for name in given:
+            raise unknown_name("parameter", name, self.mechanism.parameters, self.name)
+        names = [unit.name for unit in self.units] + [guard.name for guard in self.guards]
+        if len(set(names)) != len(names):
+            raise InputError(f"{self.name}: units and guards must have different names, got {names}")
+        object.__setattr__(self, "values", full)
+        self.mechanism.check_bodies(full)
+        self._check_coefficients()
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name."""
+        return self.mechanism.name
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The derived equations of motion."""
+        return derive(self.mechanism)
+
+    @property
+    def state_names(self) -> list[str]:
+        """Names of coordinates, then velocities."""
+        return self.mechanism.state_names
+
+    @property
+    def parameter_values(self) -> np.ndarray:
+        """Values of the parameters, in order."""
+        return np.array([self.values[name] for name in self.mechanism.parameters], dtype=float)
+
+    def with_parameters(self, **values: float) -> HybridSystem:
+        """The same system with other values of some parameters."""
+        return self._changed(values={**self.values, **values})
+
+    def with_law(self, law: Any, unit: str | None = None) -> HybridSystem:
+        """The same system with another impact law at one unit, or at all."""
+        if unit is not None and unit not in {u.name for u in self.units}:
+            raise unknown_name("unit", unit, [u.name for u in self.units], self.name)
+        changed = tuple(replace(u, law=law) if unit in (None, u.name) else u for u in self.units)
+        return self._changed(units=changed)
+
+    def with_guards(self, **actions: str) -> HybridSystem:
+        """The same system with other actions (ignore, record, terminal) of some guards."""
+        names = {guard.name for guard in self.guards}
+        for name in actions:
+            if name not in names:
+                raise unknown_name("guard", name, names, self.name)
+        changed = tuple(replace(g, action=actions.get(g.name, g.action)) for g in self.guards)
+        return self._changed(guards=changed)
+
+    def _changed(self, **fields: Any) -> HybridSystem:
+        made = replace(self, **fields)
+        if "dynamics" in self.__dict__:
+            made.__dict__["dynamics"] = self.dynamics
+        return made
+
+    # -- state ------------------------------------------------------------------------------
+
+    def state(self, given: Mapping[str, float] | Sequence[float] | np.ndarray | None = None) -> np.ndarray:
+        """The state as a vector: from names (the default start for the rest) or from a vector."""
+        names = self.state_names
+        if given is None or isinstance(given, Mapping):
+            vector = np.zeros(len(names))
+            for source in (self.start, given or {}):
+                for name, value in source.items():
+                    if name not in names:
+                        raise unknown_name("coordinate or velocity", name, names, self.name)
+                    vector[names.index(name)] = _number(name, value)
+        else:
+            try:
+                vector = np.array(given, dtype=float)
+            except (TypeError, ValueError):
+                raise InputError(f"state of {self.name} must be numbers, got {given!r}") from None
+            if vector.shape != (len(names),):
+                raise InputError(
+                    f"state of {self.name} has {len(names)} entries ({', '.join(names)}), "
+                    f"got an array of shape {vector.shape}"
+                )
+        for name, value in zip(names, vector, strict=True):
+            if not math.isfinite(value):
+                raise InputError(f"state of {self.name}: {name} must be finite, got {value}")
+        return vector
+
+    def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps of all units and values of all guards at a state."""
+        out = self._kinematics(t, x, self.parameter_values)
+        values = np.array(out, dtype=float).reshape(-1)
+        return values[: len(self.units)], values[len(self.units) :]
+
+    @cached_property
+    def _kinematics(self) -> Any:
+        d = self.dynamics
+        expressions = [unit.gap for unit in self.units] + [ca.SX(g.expression) for g in self.guards]
+        return ca.Function("kinematics", [d.t, d.x, d.p], [ca.vertcat(*expressions)])
+
+    def mode_name(self, statuses: Sequence[int]) -> str:
+        """What a mode is called: the unit's status, or every unit with its own."""
+        if not self.units:
+            return "free"
+        words = [unit.statuses[status] for unit, status in zip(self.units, statuses, strict=True)]
+        if len(words) == 1:
+            return words[0]
+        return " ".join(f"{unit.name}:{word}" for unit, word in zip(self.units, words, strict=True))
+
+    # -- numbers that do not change during a run ------------------------------------------------
+
+    @cached_property
+    def unit_coefficients(self) -> list[list[float]]:
+        """Friction and law coefficients of each unit, as numbers."""
+        return [
+            list(self.mechanism.evaluate([ca.SX(unit.friction), *map(ca.SX, unit.law.coefficients)], self.values))
+            for unit in self.units
+        ]
+
+    @cached_property
+    def input_limits(self) -> np.ndarray:
+        """Largest magnitude of each input."""
+        limits = [ca.SX(actuator.limit) for actuator in self.mechanism.actuators.values()]
+        return self.mechanism.evaluate(limits, self.values)
+
+    def _check_coefficients(self) -> None:
+        for unit, (friction, *rest) in zip(self.units, self.unit_coefficients, strict=True):
+            if not friction >= 0 or not math.isfinite(friction):
+                raise InputError(f"friction of {self.name}'s {unit.name} must be finite and not negative, got {friction:g}")
+            for declared, value in zip(unit.law.declared, rest, strict=True):
+                if not declared.lower <= value <= declared.upper:
+                    raise InputError(
+                        f"{declared.name} of {self.name}'s {unit.name} must lie between "
+                        f"{declared.lower:g} and {declared.upper:g}, got {value:g}"
+                    )
+        for name, limit in zip(self.mechanism.actuators, self.input_limits, strict=True):
+            if not limit >= 0:
+                raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, got {value!r}") from None

@@ -1,0 +1,20 @@
+"""Mechanisms: bodies, joints, points, parameters and actuators, and the equations that follow from them."""
+
+from saltus.mechanism._dynamics import Dynamics, derive
+from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
+from saltus.mechanism._mechanism import Actuator, Body, Mechanism, Parameter, Point
+
+__all__ = [
+    "Actuator",
+    "Body",
+    "Dynamics",
+    "Fixed",
+    "Floating",
+    "Joint",
+    "Mechanism",
+    "Parameter",
+    "Point",
+    "Prismatic",
+    "Revolute",
+    "derive",
+]

@@ -1,0 +1,137 @@
+"""The equations of motion of a mechanism, derived: M a + h = S u + J^T lambda.
+
+Notation: [featherstone2008]; h is written body by body as the sum of J^T m (Jdot v + g), which
+makes shorter code than the Lagrange form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from saltus.mechanism._mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Symbols and expressions of one mechanism."""
+
+    t: Any
+    q: Any
+    v: Any
+    u: Any
+    p: Any
+    M: Any
+    h: Any
+    damping: Any
+    S: Any
+    kinetic: Any
+    potential: Any
+
+    @property
+    def x(self) -> Any:
+        """The state: coordinates, then velocities."""
+        return ca.vertcat(self.q, self.v)
+
+    @property
+    def qdot(self) -> Any:
+        """Rates of the coordinates (planar: the velocities themselves)."""
+        return self.v
+
+    @property
+    def force(self) -> Any:
+        """Generalised forces without contact: S u - h - damping."""
+        return self.S @ self.u - self.h - self.damping
+
+    @cached_property
+    def solver(self) -> MassSolver:
+        """The factored mass matrix."""
+        return MassSolver(self.M)
+
+    @cached_property
+    def free_acceleration(self) -> Any:
+        """Acceleration with nothing closed."""
+        return self.solver.solve(self.force)
+
+    @property
+    def actuator_power(self) -> Any:
+        """Power that the inputs put in."""
+        return ca.dot(self.S @ self.u, self.v)
+
+    @property
+    def damping_power(self) -> Any:
+        """Power that viscous damping takes out (not negative)."""
+        return ca.dot(self.damping, self.v)
+
+    def row(self, position: Any) -> tuple[Any, Any]:
+        """Jacobian J of a scalar or vector of the coordinates, and Jdot v."""
+        J = ca.jacobian(position, self.q)
+        return J, ca.jtimes(ca.jtimes(position, self.q, self.v), self.q, self.v)
+
+
+class MassSolver:
+    """Solve M x = b by an unrolled L D L^T that skips structural zeros.
+
+    The diagonal of D is positive exactly where M is positive definite.
+    """
+
+    def __init__(self, M: Any):
+        self.n = n = M.shape[0]
+        L: list[list[Any]] = [[ca.SX(0)] * n for _ in range(n)]
+        D: list[Any] = []
+        self.inverse: list[Any] = []
+        for j in range(n):
+            d = M[j, j] - sum((L[j][k] * L[j][k] * D[k] for k in range(j)), ca.SX(0))
+            D.append(d)
+            self.inverse.append(1 / d)
+            for i in range(j + 1, n):
+                rest = M[i, j] - sum((L[i][k] * L[j][k] * D[k] for k in range(j)), ca.SX(0))
+                L[i][j] = rest * self.inverse[j]
+        self.L = L
+        self.pivots = ca.vertcat(*D) if n else ca.SX.zeros(0)
+
+    def solve(self, b: Any) -> Any:
+        """The solution, as an expression; columns of b are solved one by one."""
+        columns = [self._column(b[:, k]) for k in range(b.shape[1])]
+        return ca.horzcat(*columns) if columns else ca.SX.zeros(self.n, 0)
+
+    def _column(self, b: Any) -> Any:
+        n, L = self.n, self.L
+        y: list[Any] = []
+        for i in range(n):
+            y.append(b[i] - sum((L[i][k] * y[k] for k in range(i)), ca.SX(0)))
+        z = [y[i] * self.inverse[i] for i in range(n)]
+        for i in reversed(range(n)):
+            z[i] = z[i] - sum((L[k][i] * z[k] for k in range(i + 1, n)), ca.SX(0))
+        return ca.vertcat(*z) if n else ca.SX.zeros(0)
+
+
+def derive(mechanism: Mechanism) -> Dynamics:
+    """Derive the equations of motion and the energies of a mechanism."""
+    q, v, nv = mechanism.q, mechanism.v, mechanism.nv
+    u = ca.vertcat(*(ca.SX.sym(name) for name in mechanism.actuators)) if mechanism.actuators else ca.SX.zeros(0)
+    M = ca.SX.zeros(nv, nv)
+    h = ca.SX.zeros(nv)
+    kinetic = potential = ca.SX(0)
+    for body in mechanism.bodies.values():
+        mass, inertia = ca.SX(body.mass), ca.SX(body.inertia)
+        if mass.is_zero() and inertia.is_zero():
+            continue
+        centre = body.pose.point(body.com)
+        J = ca.jacobian(centre, q)
+        velocity = J @ v
+        bias = ca.jtimes(velocity, q, v)
+        turn = ca.jacobian(body.pose.angle, q)
+        spin = turn @ v
+        M += mass * (J.T @ J) + inertia * (turn.T @ turn)
+        h += mass * (J.T @ (bias + ca.vertcat(0, mechanism.gravity)))
+        kinetic += mass * ca.dot(velocity, velocity) / 2 + inertia * spin**2 / 2
+        potential += mass * mechanism.gravity * centre[1]
+    damping = ca.SX.zeros(nv)
+    for index, coefficient in mechanism.viscous:
+        damping[index] += coefficient * v[index]
+    S = mechanism.input_directions()
+    return Dynamics(mechanism.t, q, v, u, mechanism.p, M, h, damping, S, kinetic, potential)
