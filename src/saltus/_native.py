@@ -42,6 +42,9 @@ CONTROL = types.int32(
 LAW = types.int32(DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
 """law(A, v_free, v_before, coefficients, impulse, info) -> 0; see `saltus.contact.laws`."""
 
+PART = types.int64(INTEGERS, DOUBLES, types.float64, types.float64, types.int64, types.int64, types.int64)
+"""part(I, D, t, h, a, b, c): a part of the engine, compiled on its own and called by address."""
+
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 _INT32 = ir.IntType(32)
@@ -148,6 +151,19 @@ def call_control(typingctx, address, t, I, D, x, status, memory, p, data, piece,
                 at(builder, I, request),
             ],
         )
+
+    return signature, codegen
+
+
+@intrinsic
+def call_part(typingctx, address, I, D, t, h, a, b, c):  # type: ignore[no-untyped-def]
+    """Call a part of the engine by address: its code is not compiled again into every caller."""
+    signature = types.int64(types.int64, *PART.args)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, *rest = arguments
+        kinds = [_INT64.as_pointer(), _DOUBLE.as_pointer(), _DOUBLE, _DOUBLE, _INT64, _INT64, _INT64]
+        return builder.call(_function(builder, address, _INT64, kinds), rest)
 
     return signature, codegen
 

@@ -10,7 +10,7 @@ import numpy as np
 from saltus.contact import guard_values_of
 
 if TYPE_CHECKING:
-    from saltus.engine._trajectory import Trajectory
+    from saltus.engine._trajectory import Samples, Trajectory
 
 
 @dataclass(frozen=True)
@@ -58,32 +58,31 @@ class Audit:
 
 
 def audit(run: Trajectory) -> Audit:
-    """Check a trajectory at all its samples."""
+    """Check a trajectory at the ends of all its steps."""
     return Audit((_energy(run), *_contacts(run), *_guards(run), *_impacts(run)))
 
 
-def energy_residual(run: Trajectory) -> np.ndarray:
+def energy_residual(s: Samples) -> np.ndarray:
     """Energy now, less energy at the start, less work put in, plus losses: zero at every sample, J."""
-    s = run.samples
     total = s.kinetic + s.potential
     put_in = s.integrals[:, 0] - s.integrals[:, 1] - s.integrals[:, 2]
-    residual: np.ndarray = total - total[0] - put_in + run.impact_losses - run.impact_losses[0]
+    residual: np.ndarray = total - total[0] - put_in + s.impact_loss - s.impact_loss[0]
     return residual
 
 
 def _energy(run: Trajectory) -> Check:
-    s = run.samples
+    s = run.mesh
     sizes = [s.kinetic, s.potential - s.potential[0], *s.integrals.T]
     scale = max(float(np.abs(size).max()) for size in sizes)
     limit = 1e-10 + (300 * run.rtol + 1e-12) * scale + 300 * run.atol
-    return Check("energy balance", float(np.abs(energy_residual(run)).max()), limit, "J")
+    return Check("energy balance", float(np.abs(energy_residual(s)).max()), limit, "J")
 
 
 def _contacts(run: Trajectory) -> list[Check]:
     """Closed contacts neither part nor sink, and sticking ones do not slide."""
     if not run.system.units:
         return []
-    s = run.samples
+    s = run.mesh
     status = run.arc_statuses[s.arc]
     closed = status > 0
     stick = status == 1
@@ -99,7 +98,7 @@ def _guards(run: Trajectory) -> list[Check]:
     """No guard is negative inside its mode."""
     if not run.system.units:
         return []
-    s = run.samples
+    s = run.mesh
     status = run.arc_statuses[s.arc]
     worst_length = worst_force = 0.0
     for k, coefficients in enumerate(run.system.unit_coefficients):

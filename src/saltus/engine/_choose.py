@@ -1,7 +1,7 @@
 """The next mode, by cause and consistency: none or two consistent ones are a verdict, never a guess."""
 
 # ruff: noqa: E741
-from saltus._native import call_kernel, compiled, never_inline
+from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import OPEN, SLIP_MINUS, SLIP_PLUS, STICK, candidates, margins
 from saltus.engine import _layout as L
 from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_inputs
@@ -181,7 +181,11 @@ def choose(I, D, t):
 
     A candidate named by a force guard is tried alone first; if it fails, all are.
     """
-    never_inline()
+    return call_part(I[L.CHOOSE], I, D, t, 0.0, 0, 0, 0)
+
+
+def choose_part(I, D, t, h, a, b, c):
+    """The part behind `choose`."""
     code = present_terms(I, D, t)
     if code != 0:
         return code

@@ -33,8 +33,8 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "work": ("t", s.integrals[:, 0], {**joule, "long_name": "work of the actuators"}),
         "damping_loss": ("t", s.integrals[:, 1], joule),
         "friction_loss": ("t", s.integrals[:, 2], joule),
-        "impact_loss": ("t", run.impact_losses, joule),
-        "energy_residual": ("t", energy_residual(run), {**joule, "long_name": "what the energy balance misses"}),
+        "impact_loss": ("t", s.impact_loss, joule),
+        "energy_residual": ("t", energy_residual(s), {**joule, "long_name": "what the energy balance misses"}),
     }
     coordinates = {
         "t": ("t", s.t, {"units": "s"}),

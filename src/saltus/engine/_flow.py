@@ -3,7 +3,7 @@
 # ruff: noqa: E741
 import math
 
-from saltus._native import call_control, call_kernel, compiled, never_inline
+from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import OPEN, STICK, tie
 from saltus.engine import _layout as L
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, REDUNDANT, SINGULAR
@@ -150,7 +150,11 @@ def constrained(I, D, dy, lam):
 @compiled
 def flow(I, D, t, y, dy, lam):
     """Rates of state and energy integrals, and contact forces, in the present mode."""
-    never_inline()
+    return call_part(I[L.FLOW], I, D, t, 0.0, y, dy, lam)
+
+
+def flow_part(I, D, t, h, y, dy, lam):
+    """The part behind `flow`."""
     if I[L.CONTROL_KIND] == L.CONTINUOUS:
         code = set_inputs(I, D, t, y)
         if code != 0:

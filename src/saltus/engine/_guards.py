@@ -1,7 +1,7 @@
 """Guards during a step: cheap screening of every step, and a careful search where a zero is suspected."""
 
 # ruff: noqa: E741
-from saltus._native import call_kernel, compiled, never_inline
+from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import FORCE, KINEMATIC, NONE, guard_kinds, guard_values
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
@@ -87,7 +87,11 @@ def screen(I, D, t, h, stages):
     dense output; a guard whose fourth difference is large is not resolved by them and is
     looked at on a finer grid.
     """
-    never_inline()
+    return call_part(I[L.SCREEN], I, D, t, h, stages, 0, 0)
+
+
+def screen_part(I, D, t, h, stages, b, c):
+    """The part behind `screen`."""
     ng, g0, g1, grid = I[L.NGUARD], I[L.G0], I[L.G1], I[L.GRID]
     low, high = I[L.GLOW], I[L.GHIGH]
     forces = kinematic = False
@@ -245,8 +249,12 @@ def _first_zero(I, D, t, h, slot, count):
 
 @compiled
 def locate(I, D, t, h):
-    """The first zero of any suspected guard, as a fraction of the step (2 if none), and its slot."""
-    never_inline()
+    """The slot of the guard that is first zero, or -1; where it is, as a fraction of the step, goes to FRACTION."""
+    return call_part(I[L.LOCATE], I, D, t, h, 0, 0, 0)
+
+
+def locate_part(I, D, t, h, a, b, c):
+    """The part behind `locate`."""
     ng, grid = I[L.NGUARD], I[L.GRID]
     count = L.GRID_POINTS if I[L.UNRESOLVED] == 1 else 19
     forces = False
@@ -264,4 +272,5 @@ def locate(I, D, t, h):
             D[I[L.ROOT] + slot] = root
             if root < first:
                 first, which = root, slot
-    return first, which
+    D[L.FRACTION] = first
+    return which

@@ -1,7 +1,9 @@
 """Impacts: every unit that strikes or rests takes part, each by its own law, solved together."""
 
 # ruff: noqa: E741
-from saltus._native import call_kernel, call_law, compiled, never_inline
+import math
+
+from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
 from saltus.contact._ground import OPEN
 from saltus.engine import _layout as L
 from saltus.engine._status import NO_IMPULSE, SINGULAR
@@ -42,8 +44,21 @@ def impact(I, D, t, y):
     """Apply the laws to the striking units (FIRED) and those at rest (TOUCH), and change the velocities.
 
     Several units are solved in turn until their impulses settle. Flags TOUCH and STILL are set
-    from the outcome.
+    from the outcome. A sequence of ever smaller bounces that ends here (Zeno) ends at rest.
     """
+    return call_part(I[L.IMPACT], I, D, t, 0.0, y, 0, 0)
+
+
+def impact_part(I, D, t, h, y, b, c):
+    """The part behind `impact`."""
+    code = _strike(I, D, t, y)
+    if code == 0:
+        _zeno(I, D, t, y)
+    return code
+
+
+@compiled
+def _strike(I, D, t, y):
     never_inline()
     if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
         return SINGULAR
@@ -93,7 +108,7 @@ def impact(I, D, t, y):
 
 
 @compiled
-def settle(I, D, t, y, unit):
+def _settle(I, D, t, y, unit):
     """Zeno: end an infinite sequence of ever smaller bounces by stopping the normal velocity."""
     never_inline()
     if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
@@ -108,7 +123,7 @@ def settle(I, D, t, y, unit):
 
 
 @compiled
-def zeno(I, D, t, y):
+def _zeno(I, D, t, y):
     """Note the intervals between a unit's impacts; settle it when all that remain take no time."""
     never_inline()
     for unit in range(I[L.NUNIT]):
@@ -119,6 +134,6 @@ def zeno(I, D, t, y):
         if I[I[L.TOUCH] + unit] == 0 and last > interval > 0.0:
             ratio = interval / last
             if interval * ratio / (1.0 - ratio) < 1e-13 * max(1.0, abs(t)):
-                settle(I, D, t, y, unit)
-        D[I[L.INTERVAL] + unit] = interval
+                _settle(I, D, t, y, unit)
+        D[I[L.INTERVAL] + unit] = interval if math.isfinite(interval) else 0.0
         D[I[L.STRUCK] + unit] = t

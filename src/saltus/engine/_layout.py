@@ -15,7 +15,7 @@ import numpy as np
 _SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NRC"]
 
 # Addresses of compiled code.
-_ADDRESSES = ["FREE", "TERMS", "GAPS", "ENERGY", "CONTROL", "PLASTIC"]
+_ADDRESSES = ["FREE", "TERMS", "GAPS", "ENERGY", "CONTROL", "PLASTIC", "FLOW", "CHOOSE", "IMPACT", "SCREEN", "LOCATE"]
 
 # Run state and limits.
 _STATE = [
@@ -131,7 +131,7 @@ def __getattr__(name: str) -> int:
 
 
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
-(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA) = range(11)
+(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION) = range(12)
 D_HEADER = 16
 
 # Fields of an event's row, before its vectors.

@@ -12,7 +12,7 @@ from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import energies, flow, project, set_inputs
 from saltus.engine._guards import arm, floor_of, guard_at, guards, kinematics, locate, screen
-from saltus.engine._impact import impact, zeno
+from saltus.engine._impact import impact
 from saltus.engine._status import (
     COLLAPSE,
     CONTROLLER_FAILED,
@@ -132,6 +132,7 @@ def place_units(I, D, t):
         row = I[I[L.ROW] + unit]
         D[I[L.STRUCK] + unit] = -math.inf
         D[I[L.INTERVAL] + unit] = 0.0
+        I[I[L.ENDED] + unit] = -1
         if D[I[L.GAP] + unit] <= ON_GROUND:
             v_t, v_n = D[I[L.GAP_V] + row], D[I[L.GAP_V] + row + 1]
             I[I[L.ZERO] + L.SLOTS * unit] = 1
@@ -314,7 +315,6 @@ def change_units(I, D, t, y):
         code = impact(I, D, t, y)
         if code != 0:
             return code
-        zeno(I, D, t, y)
         kinematics(I, D, t, y)
     for unit in range(nunit):
         # units that no event concerns keep their status unless forces jump
@@ -464,7 +464,8 @@ def make_advance(tableau: Tableau) -> Any:
             finish(I, D, h)
             if I[L.NGUARD] > 0:
                 if screen(I, D, t, h, stages) > 0:
-                    s, which = locate(I, D, t, h)
+                    which = locate(I, D, t, h)
+                    s = D[L.FRACTION]
                     if which >= 0:
                         fire(I, D, h, s)
                         whole = h

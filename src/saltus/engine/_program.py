@@ -19,6 +19,7 @@ from saltus._native import (
     INTEGERS,
     KERNEL,
     LAW,
+    PART,
     compile_entry,
     ctypes_entry,
     files_digest,
@@ -27,7 +28,11 @@ from saltus._native import (
 from saltus._sincos import sincos
 from saltus.contact import plastic
 from saltus.engine import _layout as L
+from saltus.engine._choose import choose_part
 from saltus.engine._emit import emit
+from saltus.engine._flow import flow_part
+from saltus.engine._guards import locate_part, screen_part
+from saltus.engine._impact import impact_part
 from saltus.engine._loop import make_advance
 from saltus.engine._sample import make_sample
 from saltus.engine._tableau import find_method
@@ -45,6 +50,7 @@ class Engine:
     coefficients: int
     advance: Any
     sample: Any
+    parts: dict[int, int]
     entries: tuple[Any, ...]
 
 
@@ -81,6 +87,16 @@ def engine(method: str) -> Engine:
     i8 = types.int64
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
     sample = compile_entry(make_sample(tableau), sample_signature, f"sample-{method}", _engine_key() + repr(tableau))
+    parts = {
+        place: compile_entry(part, PART, part.__name__.replace("_", "-"), _engine_key())
+        for place, part in (
+            (L.FLOW, flow_part),
+            (L.CHOOSE, choose_part),
+            (L.IMPACT, impact_part),
+            (L.SCREEN, screen_part),
+            (L.LOCATE, locate_part),
+        )
+    }
     size = ctypes.c_int64
     return Engine(
         method,
@@ -88,7 +104,8 @@ def engine(method: str) -> Engine:
         tableau.coefficients,
         ctypes_entry(advance, size, [_POINTER] * 4),
         ctypes_entry(sample, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
-        (advance, sample),
+        {place: int(entry.address) for place, entry in parts.items()},
+        (advance, sample, *parts.values()),
     )
 
 
@@ -191,6 +208,8 @@ def arenas(system: HybridSystem, method: str, data: int, memory: int, breaks: in
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.ENERGY, "energy")):
         I[place] = made.address(name)
+    for place, address in eng.parts.items():
+        I[place] = address
     if nunit:
         I[L.TERMS] = made.address("terms")
         I[L.PLASTIC] = law_address(plastic())

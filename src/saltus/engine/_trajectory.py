@@ -75,6 +75,7 @@ class Samples:
     inputs: np.ndarray
     kinetic: np.ndarray
     potential: np.ndarray
+    impact_loss: np.ndarray
     gaps: np.ndarray
     speeds: np.ndarray
     guards: np.ndarray
@@ -304,34 +305,42 @@ class Trajectory:
     @cached_property
     def samples(self) -> Samples:
         """Everything at the samples: states, forces, inputs, energies, gaps."""
-        times, index, fraction = self._grid
+        return self._everything(*self._grid)
+
+    @cached_property
+    def mesh(self) -> Samples:
+        """Everything at the ends of all integration steps, where nothing is interpolated."""
+        count = len(self.step_rows)
+        if not count:
+            return self.samples
+        index = np.concatenate([[0], np.arange(count)])
+        fraction = np.concatenate([[0.0], np.ones(count)])
+        times = self.step_rows[index, L.S_TIME] + fraction * self.step_rows[index, L.S_LENGTH]
+        return self._everything(times, index, fraction)
+
+    def _everything(self, times: np.ndarray, index: np.ndarray, fraction: np.ndarray) -> Samples:
         nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
-        if not len(self.step_rows):
-            nothing = np.zeros((1, 0))
-            zero = np.zeros((1, nr + nu + nunit + nuser + 3))
-            return Samples(
-                times, np.zeros(1, int), self.x, zero[:, :3], zero[:, :nr], zero[:, :nu], zero[:, 0], zero[:, 0],
-                zero[:, :nunit], zero[:, :nr], nothing,
-            )  # fmt: skip
         width = ny + nr + nu + 2 + 2 * nunit + nr + nuser
-        rows = self._call_sampler(index, fraction, width, EVERYTHING)
+        if len(self.step_rows):
+            rows = self._call_sampler(index, fraction, width, EVERYTHING)
+            arc = self.step_rows[index, L.S_ARC].astype(int)
+            begins = self._begins[index]
+        else:  # ended before the first step: only the start is known
+            rows = np.zeros((1, width))
+            rows[:, :nx] = self.x
+            arc, begins = np.zeros(1, dtype=int), times
         cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nunit, nunit, nr])
         x, integrals, forces, inputs, kinetic, potential, gaps, _, speeds, guards = np.split(rows, cuts, axis=1)
         return Samples(
-            times, self.step_rows[index, L.S_ARC].astype(int), x, integrals, forces, inputs, kinetic[:, 0],
-            potential[:, 0], gaps, speeds, guards,
+            times, arc, x, integrals, forces, inputs, kinetic[:, 0], potential[:, 0],
+            self._lost_before(begins), gaps, speeds, guards,
         )  # fmt: skip
 
-    @cached_property
-    def impact_losses(self) -> np.ndarray:
-        """Energy lost in impacts up to each sample, J."""
-        lost = self.event_rows[:, L.E_KINETIC] - self.event_rows[:, L.E_KINETIC_AFTER] if len(self.event_rows) else np.zeros(0)
-        times = self.event_rows[:, L.E_TIME] if len(self.event_rows) else np.zeros(0)
-        # a sample belongs after those events whose following steps it lies on
-        begins = self._begins[self._grid[1]] if len(self.step_rows) else np.zeros(len(self.t))
-        slack = 1e-15 * max(1.0, abs(self.end_time))
+    def _lost_before(self, begins: np.ndarray) -> np.ndarray:
+        """Energy lost in impacts before steps that begin at these times, J."""
+        lost = self.event_rows[:, L.E_KINETIC] - self.event_rows[:, L.E_KINETIC_AFTER]
         total = np.concatenate([[0.0], np.cumsum(lost)])
-        result: np.ndarray = total[np.searchsorted(times, begins + slack, side="right")]
+        result: np.ndarray = total[np.searchsorted(self.event_rows[:, L.E_TIME], begins, side="right")]
         return result
 
     @cached_property
