@@ -34,9 +34,7 @@ INTEGERS = types.CPointer(types.int64)
 KERNEL = types.int32(types.float64, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
 """kernel(t, x, u, p, out) -> 0, or 1 where the mass matrix is not positive definite."""
 
-CONTROL = types.int32(
-    types.float64, DOUBLES, INTEGERS, DOUBLES, DOUBLES, DOUBLES, types.int64, DOUBLES, INTEGERS
-)
+CONTROL = types.int32(types.float64, DOUBLES, INTEGERS, DOUBLES, DOUBLES, DOUBLES, types.int64, DOUBLES, INTEGERS)
 """control(t, x, status, memory, p, data, piece, u, request) -> 0, or not 0 to end the run."""
 
 LAW = types.int32(DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
@@ -127,9 +125,7 @@ def call_kernel(typingctx, address, t, D, x, u, p, out):  # type: ignore[no-unty
 def call_control(typingctx, address, t, I, D, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
     """Call a controller by address; status and request are offsets into I, the others into D."""
     i8 = types.int64
-    signature = types.int32(
-        i8, types.float64, INTEGERS, DOUBLES, i8, i8, i8, i8, i8, i8, i8, i8
-    )
+    signature = types.int32(i8, types.float64, INTEGERS, DOUBLES, i8, i8, i8, i8, i8, i8, i8, i8)
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         address, t, I, D, x, status, memory, p, data, piece, u, request = arguments
@@ -209,8 +205,8 @@ def files_digest(folders: list[Path]) -> str:
 def function_digest(function: Callable[..., Any]) -> str | None:
     """Hash a function and everything it reaches; None where that cannot be known.
 
-    Reached are the source files of functions and modules named by it, and the values of its
-    globals and closure cells.
+    Reached are the source files of the functions it names and the values of its globals and
+    closure cells. What it reaches through a module other than math and numpy is not followed.
     """
     digest = hashlib.sha256()
     seen: set[int] = set()
@@ -231,10 +227,7 @@ def function_digest(function: Callable[..., Any]) -> str | None:
             named = {**cells.globals, **cells.nonlocals}
             return all(visit(named[name]) for name in sorted(named))
         if isinstance(thing, ModuleType):
-            path = getattr(thing, "__file__", None)
-            if path and path.endswith(".py") and "site-packages" not in path:
-                files.add(path)
-            return True
+            return thing.__name__ in ("math", "numpy")
         if isinstance(thing, (int, float, complex, str, bytes, bool, type(None))):
             digest.update(repr(thing).encode())
             return True
@@ -250,7 +243,7 @@ def function_digest(function: Callable[..., Any]) -> str | None:
 
     known = visit(function)
     for path in sorted(files):
-        if os.path.exists(path):
+        if Path(path).exists():
             digest.update(Path(path).read_bytes())
     return digest.hexdigest() if known else None
 
@@ -309,14 +302,25 @@ class _DiskCache(NullCache):
             Path(temporary).unlink(missing_ok=True)
 
 
-def compile_entry(function: Callable[..., Any], signature: Any, name: str, key: str | None) -> CFunc:
+class Entry(CFunc):  # type: ignore[type-arg]
+    """A compiled C function, loaded from the cache where it has a key."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any, name: str, key: str | None):
+        super().__init__(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
+        self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}")
+
+    @property
+    def place(self) -> int:
+        """The address of the machine code."""
+        return int(self.address or 0)
+
+
+def compile_entry(function: Callable[..., Any], signature: Any, name: str, key: str | None) -> Entry:
     """Compile a function to a C entry point, through the cache where a key is given.
 
     The result must be kept alive as long as its address is in use.
     """
-    entry = CFunc(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
-    if key is not None:
-        entry._cache = _DiskCache(name, f"{key}:{signature}")
+    entry = Entry(function, signature, name, key)
     try:
         entry.compile()
     except NumbaError as error:
@@ -329,6 +333,6 @@ def pointer_to(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-def ctypes_entry(entry: CFunc, result: Any, arguments: list[Any]) -> Any:
+def ctypes_entry(entry: Entry, result: Any, arguments: list[Any]) -> Any:
     """A compiled entry point as a Python callable that lets other threads run meanwhile."""
-    return ctypes.CFUNCTYPE(result, *arguments)(entry.address)
+    return ctypes.CFUNCTYPE(result, *arguments)(entry.place)

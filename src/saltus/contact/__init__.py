@@ -3,4 +3,14 @@
 from saltus.contact._ground import GUARD_NAMES, GroundPoint, guard_values_of
 from saltus.contact._law import Law, chatterjee, find_law, law_names, newton, plastic
 
-__all__ = ["GUARD_NAMES", "GroundPoint", "guard_values_of", "Law", "chatterjee", "find_law", "law_names", "newton", "plastic"]
+__all__ = [
+    "GUARD_NAMES",
+    "GroundPoint",
+    "Law",
+    "chatterjee",
+    "find_law",
+    "guard_values_of",
+    "law_names",
+    "newton",
+    "plastic",
+]

@@ -2,7 +2,7 @@
 
 import math
 
-from saltus._native import compiled, never_inline
+from saltus._native import compiled
 
 
 @compiled

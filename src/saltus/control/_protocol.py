@@ -1,4 +1,4 @@
-"""What a controller is: something that binds itself to a system and then answers (t, state, mode, memory) with a command."""
+"""What a controller is: bound to a system, it answers (t, state, mode, memory) with a command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def per_actuator(system: HybridSystem, given: Any, what: str) -> list[float]:
     else:
         values = list(given)
     if len(values) != len(names):
-        raise InputError(f"{what}: {system.name} has {len(names)} actuators ({', '.join(names)}), got {len(values)} values")
+        raise InputError(
+            f"{what}: {system.name} has {len(names)} actuators ({', '.join(names)}), got {len(values)} values"
+        )
     for name, value in zip(names, values, strict=True):
         if not isinstance(value, (int, float)) or not math.isfinite(value):
             raise InputError(f"{what} of actuator {name} must be a finite number, got {value!r}")

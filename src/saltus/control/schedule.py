@@ -51,7 +51,7 @@ class Schedule:
                 extreme = _extreme(table[k, piece], end)
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
         data = [table.shape[0], len(starts), table.shape[2], *starts, *table.reshape(-1)]
-        return bind_compiled(law, data, breaks=starts[1:], name="schedule")
+        return bind_compiled(law, data, breaks=list(starts[1:]), name="schedule")
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)
@@ -65,7 +65,9 @@ class Schedule:
         rows = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in self.pieces]
         for k, piece in enumerate(rows):
             if len(piece) != len(names):
-                raise InputError(f"schedule, piece {k + 1}: {len(names)} actuators ({', '.join(names)}), got {len(piece)} rows")
+                raise InputError(
+                    f"schedule, piece {k + 1}: {len(names)} actuators ({', '.join(names)}), got {len(piece)} rows"
+                )
         width = max(len(row) for piece in rows for row in piece)  # type: ignore[arg-type]
         table = np.zeros((len(names), len(starts), width))
         for k, piece in enumerate(rows):
@@ -81,7 +83,8 @@ def _extreme(coefficients: np.ndarray, end: float) -> float:
     polynomial = np.polynomial.Polynomial(np.trim_zeros(coefficients, "b") if coefficients.any() else [0.0])
     if np.isinf(end):
         return np.inf if polynomial.degree() > 0 else float(polynomial(0.0))
-    turns = [float(r.real) for r in polynomial.deriv().roots() if abs(r.imag) < 1e-9 and 0 < r.real < end]
+    roots = np.asarray(polynomial.deriv().roots(), dtype=complex)
+    turns = [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 0 < r.real < end]
     values = [float(polynomial(s)) for s in (0.0, end, *turns)]
     return max(values, key=abs)
 

@@ -1,10 +1,10 @@
 """The engine: kernels, the hybrid integration loop, events, trajectories."""
 
+from saltus.engine._audit import Audit, Check
 from saltus.engine._control import Command, Control, Mode, State
 from saltus.engine._simulate import simulate
 from saltus.engine._status import STATUSES, Status
 from saltus.engine._tableau import Tableau, method_names
-from saltus.engine._audit import Audit, Check
 from saltus.engine._trajectory import Event, Trajectory
 
 __all__ = [

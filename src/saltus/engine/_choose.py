@@ -1,6 +1,5 @@
 """The next mode, by cause and consistency: none or two consistent ones are a verdict, never a guess."""
 
-# ruff: noqa: E741
 from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import OPEN, SLIP_MINUS, SLIP_PLUS, STICK, candidates, margins
 from saltus.engine import _layout as L
@@ -10,7 +9,7 @@ from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 REJECTED, UNDECIDED, CONSISTENT = range(3)
 
 # Relative size below which a margin counts as tied, and below which its change counts as none.
-TIE, NOISE = 1e-9, 1e-14
+TIE, NOISE = 1e-9, 1e-13
 
 
 @compiled
@@ -190,7 +189,7 @@ def choose_part(I, D, t, h, a, b, c):
     if code != 0:
         return code
     candidates_of_all(I, D, False)
-    for attempt in range(2):
+    for _ in range(2):
         consistent, undecided = _enumerate(I, D, t)
         if consistent + undecided > 0:
             break

@@ -17,7 +17,16 @@ from saltus.hybrid import HybridSystem
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 _INTEGERS = ctypes.POINTER(ctypes.c_int64)
 _CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_double, _DOUBLES, _INTEGERS, _DOUBLES, _DOUBLES, _DOUBLES, ctypes.c_int64, _DOUBLES, _INTEGERS
+    ctypes.c_int32,
+    ctypes.c_double,
+    _DOUBLES,
+    _INTEGERS,
+    _DOUBLES,
+    _DOUBLES,
+    _DOUBLES,
+    ctypes.c_int64,
+    _DOUBLES,
+    _INTEGERS,
 )
 
 
@@ -100,10 +109,12 @@ def compiled_control(law: Callable[..., Any], **fields: Any) -> Control:
         name = f"control-{getattr(law, '__name__', 'law')}"
         _COMPILED[law] = compile_entry(law, CONTROL, name, function_digest(law))
     entry = _COMPILED[law]
-    return Control(address=int(entry.address), alive=entry, **fields)
+    return Control(address=entry.place, alive=entry, **fields)
 
 
-def python_control(function: Callable[..., Any], system: HybridSystem, kind: int, period: float, memory: int) -> Control:
+def python_control(
+    function: Callable[..., Any], system: HybridSystem, kind: int, period: float, memory: int
+) -> Control:
     """Any Python function ``(t, state, mode, memory) -> command`` as a controller.
 
     It is called through the same address as compiled ones, so both act at the same instants. An
@@ -151,5 +162,7 @@ def _torques(answer: Any, actuators: list[str], owner: str) -> list[float]:
         answer = [answer]
     values = [float(value) for value in answer]
     if len(values) != len(actuators):
-        raise InputError(f"a controller of {owner} must return {len(actuators)} inputs ({', '.join(actuators)}), got {len(values)}")
+        raise InputError(
+            f"a controller of {owner} must return {len(actuators)} inputs ({', '.join(actuators)}), got {len(values)}"
+        )
     return values

@@ -62,7 +62,7 @@ def _matlab(run: Trajectory, path: Path) -> None:
     import scipy.io
 
     data = run.dataset
-    content: dict[str, Any] = {name: np.asarray(variable.values) for name, variable in data.data_vars.items()}
+    content: dict[str, Any] = {str(name): np.asarray(variable.values) for name, variable in data.data_vars.items()}
     content["mode"] = data["mode"].values.astype(object)
     content["t"] = data["t"].values
     for name in ("coordinate", "velocity", "row", "actuator"):

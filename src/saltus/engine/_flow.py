@@ -1,6 +1,5 @@
 """The flow of a mode: inputs, contact forces by a small active-set solve, accelerations, energy rates."""
 
-# ruff: noqa: E741
 import math
 
 from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
@@ -14,9 +13,7 @@ def set_inputs(I, D, t, y):
     """Ask the controller, refuse what is not finite, and clip to the actuators' limits."""
     never_inline()
     u, limit = I[L.U], I[L.LIMIT]
-    code = call_control(
-        I[L.CONTROL], t, I, D, y, I[L.STATUS], I[L.MEM], I[L.P], I[L.DATA], I[L.PIECE], u, I[L.REQUEST]
-    )
+    code = call_control(I[L.CONTROL], t, I, D, y, I[L.STATUS], I[L.MEM], I[L.P], I[L.DATA], I[L.PIECE], u, I[L.REQUEST])
     if code != 0:
         return CONTROLLER_FAILED
     for i in range(I[L.NU]):

@@ -1,6 +1,5 @@
 """Guards during a step: cheap screening of every step, and a careful search where a zero is suspected."""
 
-# ruff: noqa: E741
 from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import FORCE, KINEMATIC, NONE, guard_kinds, guard_values
 from saltus.engine import _layout as L
@@ -126,7 +125,7 @@ def screen_part(I, D, t, h, stages, b, c):
         if kind == KINEMATIC:
             middle = D[g0 + slot] + D[g1 + slot] + 6.0 * D[grid + 2 * ng + slot]
             fourth = abs(middle - 4.0 * (D[grid + ng + slot] + D[grid + 3 * ng + slot]))
-            if fourth > 0.1 * spread:
+            if fourth > 0.1 * spread and not D[low + slot] > 10.0 * spread:
                 I[L.UNRESOLVED] = 1
                 suspect = True
         if suspect:

@@ -1,6 +1,5 @@
 """Impacts: every unit that strikes or rests takes part, each by its own law, solved together."""
 
-# ruff: noqa: E741
 import math
 
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline

@@ -5,7 +5,6 @@ thread. Names below are places in I. A place holds a number, or the start of a b
 where the table says so, else in I.
 """
 
-# ruff: noqa: E741
 from __future__ import annotations
 
 import numpy as np
@@ -135,7 +134,7 @@ def __getattr__(name: str) -> int:
 D_HEADER = 16
 
 # Fields of an event's row, before its vectors.
-(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_VECTORS) = range(9)
+(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_ENDED, E_VECTORS) = range(10)
 
 # Fields of a step's row, before the inputs and the dense coefficients.
 (S_TIME, S_LENGTH, S_PIECE, S_ARC, S_VECTORS) = range(5)

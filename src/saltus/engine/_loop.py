@@ -1,6 +1,5 @@
 """The loop: enter a mode, step, find events, handle them, record, until something ends the run."""
 
-# ruff: noqa: E741
 from __future__ import annotations
 
 import math
@@ -84,14 +83,15 @@ def close_event(I, D, events, ended):
     v += 3 * nr
     changed = False
     for unit in range(nunit):
-        status = -1 if ended else I[I[L.STATUS] + unit]
+        status = I[I[L.STATUS] + unit]
         D[v + nunit + unit] = status
         changed = changed or D[v + unit] != status
+    D[E + L.E_ENDED] = 1.0 if ended else 0.0
     I[L.PENDING] = 0
     cause = D[E + L.E_CAUSE]
     if not changed and not ended and (cause == L.CAUSE_BREAK or cause == L.CAUSE_SAMPLE or cause == L.CAUSE_REARM):
         return
-    if changed:
+    if changed and not ended:
         I[L.ARC] += 1
     row = I[L.NEVENT] * I[L.EVENT_ROW]
     for k in range(I[L.EVENT_ROW]):
@@ -399,10 +399,13 @@ def make_advance(tableau: Tableau) -> Any:
                             D[I[L.EVENT] + L.E_GUARD] = L.SLOTS * unit
                     code = change_units(I, D, t, I[L.Y])
                     if code != 0:
+                        close_event(I, D, events, True)
                         return code
             if I[L.ENTRY] != L.CAUSE_NONE:
                 code = enter(I, D, events)
                 if code != 0:
+                    if I[L.PENDING] == 1:
+                        close_event(I, D, events, True)
                     return code
                 if D[L.H] <= 0.0:
                     D[L.H] = first_step(I, D)
@@ -435,7 +438,7 @@ def make_advance(tableau: Tableau) -> Any:
 
             code = step(I, D, t, h)
             error = D[L.ERROR]
-            if code == CONTROLLER_FAILED or code == CONTROLLER_NOT_FINITE:
+            if code in (CONTROLLER_FAILED, CONTROLLER_NOT_FINITE):
                 return code
             if code != 0 or not error <= 1.0:
                 I[L.NREJECT] += 1
@@ -499,6 +502,8 @@ def make_advance(tableau: Tableau) -> Any:
             if which >= 0:
                 code = handle(I, D, events, which)
                 if code != 0:
+                    if I[L.PENDING] == 1:
+                        close_event(I, D, events, True)
                     return code
             if arrives and why != L.CAUSE_NONE:
                 if which < 0:
@@ -514,4 +519,3 @@ def make_advance(tableau: Tableau) -> Any:
                 I[L.ENTRY] = why
 
     return advance
-

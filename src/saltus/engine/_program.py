@@ -63,7 +63,7 @@ class Program:
 
     def address(self, name: str) -> int:
         """Where a kernel's machine code is."""
-        return int(self.kernels[name].address)
+        return int(self.kernels[name].place)
 
 
 @lru_cache(maxsize=1)
@@ -83,7 +83,9 @@ def engine(method: str) -> Engine:
     """The engine for a method, compiled once and cached on disk."""
     tableau = find_method(method)
     advance_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
-    advance = compile_entry(make_advance(tableau), advance_signature, f"advance-{method}", _engine_key() + repr(tableau))
+    advance = compile_entry(
+        make_advance(tableau), advance_signature, f"advance-{method}", _engine_key() + repr(tableau)
+    )
     i8 = types.int64
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
     sample = compile_entry(make_sample(tableau), sample_signature, f"sample-{method}", _engine_key() + repr(tableau))
@@ -104,7 +106,7 @@ def engine(method: str) -> Engine:
         tableau.coefficients,
         ctypes_entry(advance, size, [_POINTER] * 4),
         ctypes_entry(sample, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
-        {place: int(entry.address) for place, entry in parts.items()},
+        {place: entry.place for place, entry in parts.items()},
         (advance, sample, *parts.values()),
     )
 
@@ -155,7 +157,7 @@ def program(system: HybridSystem) -> Program:
             scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
             exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
             kernels[name] = compile_entry(
-                scope[name], KERNEL, f"{system.name}-{name}", source + _support_key() + ca.__version__
+                scope[name], KERNEL, f"{system.name}-{name}", source + _support_key() + ca.CasadiMeta.version()
             )
         _PROGRAMS[key] = Program(kernels, sources)
     system.__dict__["_program"] = _PROGRAMS[key]
@@ -171,10 +173,12 @@ def law_address(law: Any) -> int:
         digest = function_digest(law.impulse)
         key = None if digest is None else digest + _support_key()
         _LAWS[law.impulse] = compile_entry(law.impulse, LAW, f"law-{law.name}", key)
-    return int(_LAWS[law.impulse].address)
+    return int(_LAWS[law.impulse].place)
 
 
-def arenas(system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool) -> tuple[np.ndarray, np.ndarray]:
+def arenas(
+    system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Both arenas of a run, with sizes, addresses and everything constant filled in."""
     made, eng = program(system), engine(method)
     m = system.mechanism
@@ -200,11 +204,24 @@ def arenas(system: HybridSystem, method: str, data: int, memory: int, breaks: in
         "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "STRUCK": nunit,
         "INTERVAL": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
-    per_unit = ["STATUS", "ROW", "LAW", "NCOEF", "TOUCH", "STILL", "CANDIDATES", "ENDED", "PICK", "BEST", "NEUTRAL", "REQUEST"]
-    integers = {name: nunit for name in per_unit}
+    per_unit = [
+        "STATUS",
+        "ROW",
+        "LAW",
+        "NCOEF",
+        "TOUCH",
+        "STILL",
+        "CANDIDATES",
+        "ENDED",
+        "PICK",
+        "BEST",
+        "NEUTRAL",
+        "REQUEST",
+    ]
+    integers = dict.fromkeys(per_unit, nunit)
     integers |= {"ACTIVE_ROW": nr, "ACTIVE_PAIR": nr}
-    integers |= {name: ng for name in ("GUARD_KIND", "ZERO", "SUSPECT", "FIRED")}
-    integers |= {name: nuser for name in ("SIDE", "ACTION", "DIRECTION")}
+    integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
+    integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.ENERGY, "energy")):
         I[place] = made.address(name)

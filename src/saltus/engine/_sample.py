@@ -1,6 +1,5 @@
 """Sampling a finished run: states, forces, inputs and energies anywhere on the recorded steps."""
 
-# ruff: noqa: E741
 from __future__ import annotations
 
 from typing import Any

@@ -124,9 +124,9 @@ def _check_numbers(
         raise InputError(f"rtol must lie between 1e-14 and 0.1, got {rtol!r}")
     if not 0 < atol < math.inf:
         raise InputError(f"atol must be positive, got {atol!r}")
-    for name, value in (("max_step", max_step), ("first_step", first), ("output_step", output)):
-        if value is not None and not value > 0:
-            raise InputError(f"{name} must be positive, got {value!r}")
+    for name, length in (("max_step", max_step), ("first_step", first), ("output_step", output)):
+        if length is not None and not length > 0:
+            raise InputError(f"{name} must be positive, got {length!r}")
 
 
 def _check_start(system: HybridSystem, x0: np.ndarray, start: float) -> None:
@@ -136,12 +136,16 @@ def _check_start(system: HybridSystem, x0: np.ndarray, start: float) -> None:
     gaps, own = system.kinematics(start, x0)
     for unit, gap in zip(system.units, gaps, strict=True):
         if gap < -1e-9:
-            raise InputError(f"start of {system.name}: point {unit.name} is {-gap:.6g} m below the ground; it must not be")
+            raise InputError(
+                f"start of {system.name}: point {unit.name} is {-gap:.6g} m below the ground; it must not be"
+            )
     for guard, value in zip(system.guards, own, strict=True):
         wrong = value < 0 if guard.direction == "down" else value > 0
         if guard.action == "terminal" and guard.direction != "both" and wrong:
             rule = "not be negative" if guard.direction == "down" else "not be positive"
-            raise InputError(f"start of {system.name} violates {guard.name!r} ({guard.about}): {value:.6g}, must {rule}")
+            raise InputError(
+                f"start of {system.name} violates {guard.name!r} ({guard.about}): {value:.6g}, must {rule}"
+            )
 
 
 def _fill(
@@ -190,7 +194,14 @@ def _run(
             break
     if code not in S.STATUSES:
         raise SaltusError(f"the engine returned an unknown status {code}")
-    return steps[: I[L.NRECORD]], events[: I[L.NEVENT]], code
+    used = int(I[L.NRECORD])
+    if used == 0:
+        # nothing moved: one step of no length holds the start
+        used, steps[0] = 1, 0.0
+        steps[0, L.S_TIME] = D[L.T]
+        first = L.S_VECTORS + I[L.NU]
+        steps[0, first : first + I[L.N]] = D[I[L.Y] : I[L.Y] + I[L.N]]
+    return steps[:used], events[: I[L.NEVENT]], code
 
 
 def _enlarged(rows: np.ndarray, used: int) -> np.ndarray:

@@ -135,7 +135,8 @@ class Trajectory:
         """What ended the run, when, and in which state."""
         state = ", ".join(f"{name} = {value:.9g}" for name, value in self.final.items())
         cause = f": {self.control.failure!r}" if self.control.failure is not None else ""
-        return f"{self.system.name}: {self.status.meaning}{cause}; status {self.status.name!r} at t = {self.end_time:.9g} s, {state}"
+        status = f"status {self.status.name!r} at t = {self.end_time:.9g} s"
+        return f"{self.system.name}: {self.status.meaning}{cause}; {status}, {state}"
 
     # -- events -----------------------------------------------------------------------------
 
@@ -148,14 +149,13 @@ class Trajectory:
         nx, ny, nr, nunit = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NUNIT))
         parts = np.split(row[L.E_VECTORS :], np.cumsum([ny, ny, nr, nr, nr, nunit]))
         before, after, forces, forces_after, impulse, old, new = parts
-        ended = bool((new < 0).any()) if nunit else row[L.E_CAUSE] == L.CAUSE_GUARD and self._ends_run(row)
         mode = self.system.mode_name
         kappa = float(row[L.E_KAPPA])
         return Event(
             t=float(row[L.E_TIME]),
             guard=self._guard_name(row, old),
             mode_before=mode(old.astype(int).tolist()),
-            mode_after="end" if ended else mode(new.astype(int).tolist()),
+            mode_after="end" if row[L.E_ENDED] else mode(new.astype(int).tolist()),
             state_before=self._named(before[:nx]),
             state_after=self._named(after[:nx]),
             forces_before=self._rows(forces),
@@ -163,11 +163,6 @@ class Trajectory:
             impulse=self._rows(impulse),
             energy_lost=float(row[L.E_KINETIC] - row[L.E_KINETIC_AFTER]),
             kappa=None if math.isnan(kappa) else kappa,
-        )
-
-    def _ends_run(self, row: np.ndarray) -> bool:
-        return self.status.name == "terminal" and row is self.event_rows[-1] or (
-            self.status.name == "terminal" and row[L.E_TIME] == self.end_time
         )
 
     def _guard_name(self, row: np.ndarray, statuses: np.ndarray) -> str:
@@ -203,12 +198,9 @@ class Trajectory:
             old = row[len(row) - 2 * nunit : len(row) - nunit].astype(np.int64)
             new = row[len(row) - nunit :].astype(np.int64)
             arc = int(row[L.E_ARC])
-            if (old != new).any():
-                arcs[arc] = old
-                if (new >= 0).all():
-                    arcs[arc + 1] = new
-                elif arc + 1 < len(arcs):
-                    arcs[arc + 1] = old
+            arcs[arc] = old
+            if arc + 1 < len(arcs):
+                arcs[arc + 1 :] = new
         return np.ascontiguousarray(arcs)
 
     @cached_property
@@ -238,7 +230,7 @@ class Trajectory:
         index = np.searchsorted(begins, times, side="left" if before else "right") - 1
         index = np.clip(index, 0, len(begins) - 1)
         lengths = self.step_rows[index, L.S_LENGTH]
-        return index, np.clip((times - begins[index]) / lengths, 0.0, 1.0)
+        return index, np.clip((times - begins[index]) / np.where(lengths > 0, lengths, 1.0), 0.0, 1.0)
 
     @cached_property
     def _begins(self) -> np.ndarray:
@@ -258,23 +250,23 @@ class Trajectory:
         return out
 
     def _states(self, index: np.ndarray, fraction: np.ndarray) -> np.ndarray:
-        if not len(self.step_rows):
-            return np.tile(np.array(list(self.final.values())), (len(index), 1))
         return self._call_sampler(index, fraction, int(self.integers[L.NY]), STATES)[:, : self.integers[L.NX]]
 
     @cached_property
     def _grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, steps and fractions of the regular samples, and of both sides of every event."""
         end = self.end_time
-        count = int(math.floor((end - self.start_time) / self.output_step * (1 + 1e-12))) if self.output_step > 0 else 0
+        count = math.floor((end - self.start_time) / self.output_step * (1 + 1e-12)) if self.output_step > 0 else 0
         times = self.start_time + self.output_step * np.arange(count + 1)
-        if not len(self.step_rows):
-            return times[:1], np.zeros(1, dtype=np.int64), np.zeros(1)
         jumps = self.event_rows[:, L.E_TIME] if len(self.event_rows) else np.zeros(0)
         jumps = np.unique(jumps)
         slack = 1e-12 * max(1.0, abs(end))
         if jumps.size:
-            near = np.abs(times[:, None] - jumps[None, :]).min(axis=1) <= slack if jumps.size < 1000 else np.isin(times, jumps)
+            near = (
+                np.abs(times[:, None] - jumps[None, :]).min(axis=1) <= slack
+                if jumps.size < 1000
+                else np.isin(times, jumps)
+            )
             times = times[~near]
         if not times.size or end - times[-1] > slack:
             times = np.append(times, end)
@@ -311,8 +303,6 @@ class Trajectory:
     def mesh(self) -> Samples:
         """Everything at the ends of all integration steps, where nothing is interpolated."""
         count = len(self.step_rows)
-        if not count:
-            return self.samples
         index = np.concatenate([[0], np.arange(count)])
         fraction = np.concatenate([[0.0], np.ones(count)])
         times = self.step_rows[index, L.S_TIME] + fraction * self.step_rows[index, L.S_LENGTH]
@@ -321,14 +311,8 @@ class Trajectory:
     def _everything(self, times: np.ndarray, index: np.ndarray, fraction: np.ndarray) -> Samples:
         nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
         width = ny + nr + nu + 2 + 2 * nunit + nr + nuser
-        if len(self.step_rows):
-            rows = self._call_sampler(index, fraction, width, EVERYTHING)
-            arc = self.step_rows[index, L.S_ARC].astype(int)
-            begins = self._begins[index]
-        else:  # ended before the first step: only the start is known
-            rows = np.zeros((1, width))
-            rows[:, :nx] = self.x
-            arc, begins = np.zeros(1, dtype=int), times
+        rows = self._call_sampler(index, fraction, width, EVERYTHING)
+        arc, begins = self.step_rows[index, L.S_ARC].astype(int), self._begins[index]
         cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nunit, nunit, nr])
         x, integrals, forces, inputs, kinetic, potential, gaps, _, speeds, guards = np.split(rows, cuts, axis=1)
         return Samples(
@@ -383,4 +367,5 @@ class Trajectory:
         }
 
     def __repr__(self) -> str:
-        return f"<Trajectory of {self.system.name}: {self.status.name} at t = {self.end_time:.6g} s, {len(self.event_rows)} events, {self.steps} steps>"
+        size = f"{len(self.event_rows)} events, {self.steps} steps"
+        return f"<Trajectory of {self.system.name}: {self.status.name} at t = {self.end_time:.6g} s, {size}>"

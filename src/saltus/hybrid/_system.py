@@ -199,7 +199,9 @@ class HybridSystem:
     def _check_coefficients(self) -> None:
         for unit, (friction, *rest) in zip(self.units, self.unit_coefficients, strict=True):
             if not friction >= 0 or not math.isfinite(friction):
-                raise InputError(f"friction of {self.name}'s {unit.name} must be finite and not negative, got {friction:g}")
+                raise InputError(
+                    f"friction of {self.name}'s {unit.name} must be finite and not negative, got {friction:g}"
+                )
             for declared, value in zip(unit.law.declared, rest, strict=True):
                 if not declared.lower <= value <= declared.upper:
                     raise InputError(

@@ -36,9 +36,7 @@ class Parameter:
         if not math.isfinite(number):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
         if self.strict and number <= self.lower:
-            raise InputError(
-                f"parameter {self.name!r} must be greater than {self.lower:g} {self.unit}, not {number:g}"
-            )
+            raise InputError(f"parameter {self.name!r} must be greater than {self.lower:g} {self.unit}, not {number:g}")
         if not self.lower <= number <= self.upper:
             raise InputError(
                 f"parameter {self.name!r} must lie between {self.lower:g} and {self.upper:g} "

@@ -17,7 +17,7 @@ def build() -> HybridSystem:
     m = Mechanism("hopper")
     source = "oh_huang"
     mass = m.parameter("m", 0.3, "kg", "mass of each link", source=source, positive=True)
-    l = m.parameter("l", 0.15, "m", "half the length of a link", source=source, positive=True)  # noqa: E741
+    l = m.parameter("l", 0.15, "m", "half the length of a link", source=source, positive=True)
     m.gravity = m.parameter("g", 10.0, "m/s^2", "gravity", source=source)
     mu = m.parameter("mu", 0.3, "1", "friction of the ground", source=source, lower=0)
     limit = m.parameter("tau_max", 10.0, "N m", "largest torque of the knee", source=source, lower=0)
@@ -38,7 +38,9 @@ def build() -> HybridSystem:
         guards=(
             Guard("height_Q", knee.position[1], about="height of the knee"),
             Guard("height_R", head.position[1], about="height of the head"),
-            Guard("posture", line[1] - 0.5 * ca.norm_2(line), "ignore", about="line PR within 60 degrees of the vertical"),
+            Guard(
+                "posture", line[1] - 0.5 * ca.norm_2(line), "ignore", about="line PR within 60 degrees of the vertical"
+            ),
             Guard("folded", 1 + ca.cos(theta2), "ignore", about="links not folded"),
             Guard("Q_above_P", knee.position[1] - foot.position[1], "ignore", about="knee above foot"),
             Guard("R_above_Q", head.position[1] - knee.position[1], "ignore", about="head above knee"),

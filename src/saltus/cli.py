@@ -1,0 +1,307 @@
+"""The command line: every verb works for people, and with --json for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import saltus
+from saltus.errors import InputError, RunFailed, SaltusError, unknown_name
+
+if TYPE_CHECKING:
+    from saltus.engine import Trajectory
+    from saltus.hybrid import HybridSystem
+
+app = typer.Typer(
+    name="saltus",
+    help="A laboratory for robots whose motion is smooth until something sudden happens.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+# The base of all errors about the command's words; typer keeps its own copy of it under a private name.
+_CommandError: Any = typer.BadParameter.__mro__[2]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors are one line for people, or a JSON object for programs."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(arguments or ["--help"], standalone_mode=False)
+    except _CommandError as error:
+        code = _report(error.format_message(), arguments, 2)
+    except SaltusError as error:
+        code = _report(str(error), arguments, 2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _report("interrupted", arguments, 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 1
+    sys.exit(code or 0)
+
+
+def _report(message: str, arguments: list[str], code: int) -> int:
+    if "--json" in arguments:
+        print(json.dumps({"status": "error", "error": message}))
+    print(f"saltus: {message}", file=sys.stderr)
+    return code
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(saltus.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("list")
+def list_command(
+    robot: Annotated[str | None, typer.Argument(help="Show one robot in detail.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List robots, controllers, impact laws and methods, or one robot's names and parameters."""
+    from saltus.contact import law_names
+    from saltus.control import controller_names
+    from saltus.engine import method_names
+    from saltus.robots import find_robot, robot_names
+
+    if robot is not None:
+        content = _robot_facts(find_robot(robot))
+    else:
+        content = {
+            "robots": {name: find_robot(name).about for name in robot_names()},
+            "controllers": controller_names(),
+            "laws": law_names(),
+            "methods": method_names(),
+        }
+    if as_json:
+        _print_json(content)
+    else:
+        _print_tree(content)
+
+
+def _robot_facts(system: HybridSystem) -> dict[str, Any]:
+    m = system.mechanism
+    return {
+        "name": system.name,
+        "about": system.about,
+        "coordinates": dict(m.coordinates),
+        "velocities": m.velocities,
+        "parameters": {name: {"value": p.value, "unit": p.unit, "about": p.about} for name, p in m.parameters.items()},
+        "actuators": {name: actuator.unit for name, actuator in m.actuators.items()},
+        "units": {unit.name: list(unit.statuses) for unit in system.units},
+        "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards},
+        "profiles": {name: profile.about for name, profile in system.profiles.items()},
+        "start": dict(system.start),
+        "until": system.until,
+    }
+
+
+@app.command("run")
+def run_command(
+    robot: Annotated[str, typer.Argument(help="Which robot; see `saltus list`.")],
+    controller: Annotated[str | None, typer.Option(help="Which controller; see `saltus list`.")] = None,
+    control: Annotated[list[str] | None, typer.Option(help="A controller's option, name=value.")] = None,
+    profile: Annotated[str | None, typer.Option(help="A ready experiment of this robot.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="A parameter, name=value.")] = None,
+    x0: Annotated[list[str] | None, typer.Option(help="A start value, name=value; 30deg is allowed.")] = None,
+    until: Annotated[float | None, typer.Option(help="End time, s.")] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-10,
+    atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-12,
+    method: Annotated[str, typer.Option(help="Integration method.")] = "dopri5",
+    law: Annotated[str | None, typer.Option(help="Impact law in place of the robot's own.")] = None,
+    guard: Annotated[list[str] | None, typer.Option(help="What a guard does, name=ignore|record|terminal.")] = None,
+    output_step: Annotated[float | None, typer.Option(help="Spacing of the samples, s.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a robot and report how it went."""
+    from saltus.contact import find_law
+    from saltus.engine._files import check_target
+    from saltus.robots import find_robot
+
+    if out is not None:
+        check_target(out)
+    system = find_robot(robot).with_parameters(**_numbers(set_, "--set"))
+    if law is not None:
+        system = system.with_law(find_law(law))
+    if guard:
+        system = system.with_guards(**_pairs(guard, "--guard"))
+    acting: Any = None
+    start: dict[str, float] = {}
+    if profile is not None:
+        if profile not in system.profiles:
+            raise unknown_name("profile", profile, system.profiles, system.name)
+        if controller is not None:
+            raise InputError("give --profile or --controller, not both")
+        chosen = system.profiles[profile]
+        acting, start, until = chosen.controller, dict(chosen.start), until if until is not None else chosen.until
+    elif controller is not None:
+        acting = _controller(controller, _pairs(control, "--control"))
+    elif control:
+        raise InputError("--control needs --controller")
+    start |= _numbers(x0, "--x0")
+    with _Progress(system.until if until is None else until, quiet=as_json) as progress:
+        try:
+            run = saltus.simulate(
+                system, start, until=until, controller=acting, rtol=rtol, atol=atol, method=method,
+                output_step=output_step, progress=progress,
+            )  # fmt: skip
+            failure = None
+        except RunFailed as error:
+            run, failure = error.run, error
+    if out is not None:
+        run.save(out)
+    _print_run(run, failure, out, as_json)
+    if failure is not None:
+        raise typer.Exit(1)
+
+
+def _print_run(run: Trajectory, failure: RunFailed | None, out: Path | None, as_json: bool) -> None:
+    audit = run.check()
+    if as_json:
+        content = run.to_dict() | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
+        if failure is not None:
+            content["error"] = str(failure)
+        _print_json(content)
+        return
+    print(f"{run.system.name}: {run.status.name} ({run.status.meaning}) at t = {run.end_time:.9g} s")
+    print(f"  {run.steps} steps, {run.rejected} rejected, {len(run.events)} events")
+    for name, value in run.final.items():
+        print(f"  {name:<12} {value: .12g}")
+    shown = run.events[:20]
+    if shown:
+        print("events")
+    for event in shown:
+        lost = f"  lost {event.energy_lost:.4g} J" if any(event.impulse.values()) else ""
+        print(f"  {event.t:14.10f}  {event.guard:<12} {event.mode_before} -> {event.mode_after}{lost}")
+    if len(run.events) > len(shown):
+        print(f"  and {len(run.events) - len(shown)} more")
+    for name, value in run.figures.items():
+        print(f"{name} {value if value is None else format(value, '.12g')}")
+    print("audit")
+    print("\n".join(f"  {line}" for line in str(audit).splitlines()))
+    if out is not None:
+        print(f"wrote {out}")
+    if failure is not None:
+        print(f"saltus: {failure}", file=sys.stderr)
+
+
+class _Progress:
+    """A progress bar on standard error, from one second on, where a person watches."""
+
+    def __init__(self, until: float, *, quiet: bool):
+        self._until = until
+        self._began = time.monotonic()
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._bar: Any = None
+
+    def __enter__(self) -> Callable[[float], None]:
+        return self._show
+
+    def _show(self, t: float) -> None:
+        if not self._wanted or time.monotonic() - self._began < 1:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("simulating", total=self._until)
+        self._bar.update(self._task, completed=t)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option} takes name=value, got {text!r}")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
+    return {name: _number(value, f"{option} {name}") for name, value in _pairs(given, option).items()}
+
+
+def _number(text: str, where: str) -> float:
+    scale = 1.0
+    number = text
+    if text.endswith("deg"):
+        number, scale = text[:-3], math.pi / 180
+    try:
+        return float(number) * scale
+    except ValueError:
+        raise InputError(f"{where} must be a number (or one in degrees, such as 30deg), got {text!r}") from None
+
+
+def _controller(name: str, options: Mapping[str, str]) -> Any:
+    from saltus.control import find_controller
+
+    kind = find_controller(name)
+    fields = {field.name for field in dataclasses.fields(kind)}
+    values: dict[str, Any] = {}
+    for key, text in options.items():
+        if key not in fields:
+            raise unknown_name("option", key, fields, f"controller {name}")
+        try:
+            values[key] = json.loads(text)
+        except json.JSONDecodeError:
+            values[key] = _number(text, f"--control {key}")
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise InputError(f"controller {name}: {error}; options are {', '.join(sorted(fields))}") from None
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(_plain(content), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN or infinity: they become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _print_tree(content: Mapping[str, Any], indent: str = "") -> None:
+    for key, value in content.items():
+        if isinstance(value, Mapping) and "value" in value:
+            print(f"{indent}{key:<16} {value['value']:g} {value['unit']}  {value['about']}")
+        elif isinstance(value, Mapping):
+            print(f"{indent}{key}")
+            _print_tree(value, indent + "  ")
+        elif isinstance(value, list):
+            print(f"{indent}{key:<16} {', '.join(map(str, value))}")
+        else:
+            print(f"{indent}{key:<16} {value}")
