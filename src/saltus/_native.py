@@ -193,12 +193,11 @@ def cache_folder() -> Path:
 
 
 def files_digest(folders: list[Path]) -> str:
-    """Hash the names and contents of all Python files under some folders."""
+    """Hash the names and contents of the Python files in some folders, not in folders below them."""
     digest = hashlib.sha256()
     for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(str(path.relative_to(folder)).encode())
-            digest.update(path.read_bytes())
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -1,9 +1,6 @@
 """Impacts: every unit that strikes or rests takes part, each by its own law, solved together."""
 
-import math
-
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
-from saltus.contact._ground import OPEN
 from saltus.engine import _layout as L
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
@@ -70,6 +67,12 @@ def _strike(I, D, t, y):
         D[before + r] = D[V + r]
         speed = max(speed, abs(D[V + r]))
     for unit in range(nunit):
+        if I[I[L.FIRED] + L.SLOTS * unit] == 1:
+            # the point strikes at the ground itself, not where rounding left it
+            row = I[I[L.ROW] + unit] + 1
+            amount = -D[I[L.GAP] + unit] / D[I[L.W_A] + row * nr + row]
+            for i in range(nq):
+                D[y + i] += amount * D[MJ + row * nv + i]
         if I[I[L.TOUCH] + unit] == 1:
             D[before + I[I[L.ROW] + unit] + 1] = 0.0  # at rest: rounding is not a strike
         if I[I[L.TOUCH] + unit] == 1 or I[I[L.FIRED] + L.SLOTS * unit] == 1:
@@ -107,32 +110,27 @@ def _strike(I, D, t, y):
 
 
 @compiled
-def _settle(I, D, t, y, unit):
-    """Zeno: end an infinite sequence of ever smaller bounces by stopping the normal velocity."""
-    never_inline()
-    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
-        return
-    nr, nv, nq, row = I[L.NROW], I[L.NV], I[L.NQ], I[I[L.ROW] + unit] + 1
-    amount = -D[I[L.W_V] + row] / D[I[L.W_A] + row * nr + row]
-    for i in range(nv):
-        D[y + nq + i] += amount * D[I[L.W_MJ] + row * nv + i]
-    D[I[L.IMPULSE] + row] += amount
-    I[I[L.TOUCH] + unit] = 1
-    I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
-
-
-@compiled
 def _zeno(I, D, t, y):
-    """Note the intervals between a unit's impacts; settle it when all that remain take no time."""
+    """Bring a unit to rest when all bounces to come, ever smaller, take no time together.
+
+    They last 2 v / a (1 + r + r^2 + ...), with v the speed and a the fall after this one and r
+    the ratio of speeds after and before.
+    """
     never_inline()
+    nr, nv, nq = I[L.NROW], I[L.NV], I[L.NQ]
     for unit in range(I[L.NUNIT]):
-        if I[I[L.FIRED] + L.SLOTS * unit] == 0 or I[I[L.STATUS] + unit] != OPEN:
+        if I[I[L.FIRED] + L.SLOTS * unit] == 0 or I[I[L.TOUCH] + unit] == 1:
             continue
-        interval = t - D[I[L.STRUCK] + unit]
-        last = D[I[L.INTERVAL] + unit]
-        if I[I[L.TOUCH] + unit] == 0 and last > interval > 0.0:
-            ratio = interval / last
-            if interval * ratio / (1.0 - ratio) < 1e-13 * max(1.0, abs(t)):
-                _settle(I, D, t, y, unit)
-        D[I[L.INTERVAL] + unit] = interval if math.isfinite(interval) else 0.0
-        D[I[L.STRUCK] + unit] = t
+        if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+            continue
+        row = I[I[L.ROW] + unit] + 1
+        v, fall = D[I[L.W_V] + row], -D[I[L.W_B] + row]
+        ratio = -v / D[I[L.BEFORE] + row]
+        if not (fall > 0.0 and 0.0 <= ratio < 1.0) or 2.0 * v > fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t)):
+            continue
+        amount = -v / D[I[L.W_A] + row * nr + row]
+        for i in range(nv):
+            D[y + nq + i] += amount * D[I[L.W_MJ] + row * nv + i]
+        D[I[L.IMPULSE] + row] += amount
+        I[I[L.TOUCH] + unit] = 1
+        I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0

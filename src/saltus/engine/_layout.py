@@ -89,8 +89,6 @@ _DOUBLES = [
     "LAW_IN",
     "LAW_OUT",
     "ANCHOR",  # where a sticking point sticks
-    "STRUCK",  # time of a unit's last impact, and the interval before it
-    "INTERVAL",
     "ENERGIES",
     "EVENT",  # the event being recorded
 ]
@@ -134,7 +132,7 @@ def __getattr__(name: str) -> int:
 D_HEADER = 16
 
 # Fields of an event's row, before its vectors.
-(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_ENDED, E_VECTORS) = range(10)
+(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(11)
 
 # Fields of a step's row, before the inputs and the dense coefficients.
 (S_TIME, S_LENGTH, S_PIECE, S_ARC, S_VECTORS) = range(5)

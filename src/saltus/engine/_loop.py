@@ -50,6 +50,11 @@ def open_event(I, D, t, guard, cause):
     D[E + L.E_CAUSE] = cause
     D[E + L.E_ARC] = I[L.ARC]
     D[E + L.E_KAPPA] = math.nan
+    fired = 0.0
+    for slot in range(min(I[L.NGUARD], 52)):
+        if I[I[L.FIRED] + slot] == 1:
+            fired += 2.0**slot
+    D[E + L.E_FIRED] = fired
     energies(I, D, t, I[L.Y])
     D[E + L.E_KINETIC] = D[I[L.ENERGIES]]
     D[E + L.E_POTENTIAL] = D[I[L.ENERGIES] + 1]
@@ -130,8 +135,6 @@ def place_units(I, D, t):
     striking = False
     for unit in range(I[L.NUNIT]):
         row = I[I[L.ROW] + unit]
-        D[I[L.STRUCK] + unit] = -math.inf
-        D[I[L.INTERVAL] + unit] = 0.0
         I[I[L.ENDED] + unit] = -1
         if D[I[L.GAP] + unit] <= ON_GROUND:
             v_t, v_n = D[I[L.GAP_V] + row], D[I[L.GAP_V] + row + 1]

@@ -201,8 +201,7 @@ def arenas(
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
         "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
         "SOLVE": nr * (nr + 1), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
-        "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "STRUCK": nunit,
-        "INTERVAL": nunit, "ENERGIES": 2, "EVENT": event_row(system),
+        "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "STATUS",

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Event:
-    """One event: when, why, and everything before and after it."""
+    """One event: when, why, and everything before and after it.
+
+    ``guard`` is what caused it; ``guards`` are all that were zero at that instant.
+    """
 
     t: float
     guard: str
@@ -42,12 +45,14 @@ class Event:
     impulse: dict[str, float]
     energy_lost: float
     kappa: float | None = None
+    guards: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         record: dict[str, Any] = {
             "t": self.t,
             "guard": self.guard,
+            "guards": list(self.guards),
             "from": self.mode_before,
             "to": self.mode_after,
             "before": self.state_before,
@@ -163,13 +168,17 @@ class Trajectory:
             impulse=self._rows(impulse),
             energy_lost=float(row[L.E_KINETIC] - row[L.E_KINETIC_AFTER]),
             kappa=None if math.isnan(kappa) else kappa,
+            guards=tuple(self._slot_name(k, old) for k in range(52) if int(row[L.E_FIRED]) >> k & 1),
         )
 
     def _guard_name(self, row: np.ndarray, statuses: np.ndarray) -> str:
         causes = {L.CAUSE_BREAK: "break", L.CAUSE_SAMPLE: "sample"}
         if int(row[L.E_CAUSE]) in causes:
             return causes[int(row[L.E_CAUSE])]
-        slot, units = int(row[L.E_GUARD]), self.system.units
+        return self._slot_name(int(row[L.E_GUARD]), statuses)
+
+    def _slot_name(self, slot: int, statuses: np.ndarray) -> str:
+        units = self.system.units
         if slot >= L.SLOTS * len(units):
             return self.system.guards[slot - L.SLOTS * len(units)].name
         unit = slot // L.SLOTS
