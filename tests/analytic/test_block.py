@@ -30,7 +30,10 @@ class ClosedForm:
         t, mode = 0.0, self.mode_at_rest(0.0)
         while True:
             if mode == "stick":
-                guards = [("slip+", lambda s: self.grip - self.drive(s)), ("slip-", lambda s: self.grip + self.drive(s))]
+                guards = [
+                    ("slip+", lambda s: self.grip - self.drive(s)),
+                    ("slip-", lambda s: self.grip + self.drive(s)),
+                ]
                 hits = [(self.first(guard, t, until), target) for target, guard in guards]
                 hits = [hit for hit in hits if hit[0] is not None]
                 if not hits:

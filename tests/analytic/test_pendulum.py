@@ -26,9 +26,7 @@ def test_period(amplitude):
 
 def test_crossings_of_the_vertical_are_quarter_periods():
     robot = saltus.robots.pendulum()
-    watched = saltus.HybridSystem(
-        robot.mechanism, guards=(Guard("vertical", robot.mechanism.q[0], "record", "both"),)
-    )
+    watched = saltus.HybridSystem(robot.mechanism, guards=(Guard("vertical", robot.mechanism.q[0], "record", "both"),))
     run = saltus.simulate(watched, {"theta": 1.0}, until=10.0, rtol=1e-12, atol=1e-13)
     quarter = period(1.0, 1.0, 9.81) / 4
     expected = quarter * np.arange(1, 2 * len(run.events), 2)

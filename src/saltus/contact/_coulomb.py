@@ -24,8 +24,11 @@ def rebound(A, free, target, mu, out, info):
         info[1] = 1.0 if free[0] == 0.0 else 0.0
         return 0
     det = A[0] * A[3] - A[1] * A[2]
-    stick_t = (-free[0] * A[3] - A[1] * need) / det
-    stick_n = (A[0] * need + A[2] * free[0]) / det
+    if det > 1e-14 * A[0] * A[3]:
+        stick_t = (-free[0] * A[3] - A[1] * need) / det
+        stick_n = (A[0] * need + A[2] * free[0]) / det
+    else:
+        stick_t, stick_n = 0.0, need / A[3]  # the point can move in one direction only
     if stick_n >= 0.0 and abs(stick_t) <= mu * stick_n * (1.0 + 1e-14) + 1e-15 * stick_n:
         out[0], out[1] = stick_t, stick_n
         info[1] = 1.0

@@ -58,35 +58,53 @@ def make_plan(I, D):
 
 
 @compiled
-def eliminate(D, S, n):
-    """Solve the n by n system stored at S, row by row with its right side; the solution replaces it.
+def eliminate(I, D, n):
+    """Solve the n by n system at SOLVE, kept row by row with its right side, which the solution replaces.
 
-    Returns False where a pivot vanishes: rows that say the same thing.
+    Rows that say the same thing twice are allowed: of the forces that they leave open one is set
+    to zero, and REDUNDANT notes it. Returns False where rows contradict each other.
     """
     never_inline()
-    w = n + 1
-    scale = 0.0
+    S, w = I[L.SOLVE], n + 1
+    scale = right = 0.0
     for i in range(n):
-        scale = max(scale, abs(D[S + i * w + i]))
+        right = max(right, abs(D[S + i * w + n]))
+        for j in range(n):
+            scale = max(scale, abs(D[S + i * w + j]))
+    rank = 0
     for k in range(n):
-        best = k
-        for i in range(k + 1, n):
+        best = rank
+        for i in range(rank + 1, n):
             if abs(D[S + i * w + k]) > abs(D[S + best * w + k]):
                 best = i
-        if not abs(D[S + best * w + k]) > 1e-13 * scale:
-            return False
-        if best != k:
+        I[I[L.PIVOT] + k] = -1
+        if rank == n or not abs(D[S + best * w + k]) > 1e-12 * scale:
+            continue
+        if best != rank:
             for j in range(k, w):
-                D[S + k * w + j], D[S + best * w + j] = D[S + best * w + j], D[S + k * w + j]
-        for i in range(k + 1, n):
-            factor = D[S + i * w + k] / D[S + k * w + k]
+                D[S + rank * w + j], D[S + best * w + j] = D[S + best * w + j], D[S + rank * w + j]
+        for i in range(rank + 1, n):
+            factor = D[S + i * w + k] / D[S + rank * w + k]
             for j in range(k + 1, w):
-                D[S + i * w + j] -= factor * D[S + k * w + j]
-    for i in range(n - 1, -1, -1):
-        total = D[S + i * w + n]
-        for j in range(i + 1, n):
-            total -= D[S + i * w + j] * D[S + j * w + n]
-        D[S + i * w + n] = total / D[S + i * w + i]
+                D[S + i * w + j] -= factor * D[S + rank * w + j]
+        I[I[L.PIVOT] + k] = rank
+        rank += 1
+    if rank < n:
+        I[L.REDUNDANT] = 1
+        for i in range(rank, n):
+            if not abs(D[S + i * w + n]) <= 1e-9 * right:
+                return False
+    x = S + n * w
+    for k in range(n - 1, -1, -1):
+        row = I[I[L.PIVOT] + k]
+        D[x + k] = 0.0
+        if row >= 0:
+            total = D[S + row * w + n]
+            for j in range(k + 1, n):
+                total -= D[S + row * w + j] * D[x + j]
+            D[x + k] = total / D[S + row * w + k]
+    for k in range(n):
+        D[S + k * w + n] = D[x + k]
     return True
 
 
@@ -108,7 +126,7 @@ def contact_forces(I, D, lam):
                 entry += D[ties + j] * D[A + row * nr + I[pairs + j]]
             D[S + i * w + j] = entry
         D[S + i * w + n] = -D[b + row]
-    if not eliminate(D, S, n):
+    if not eliminate(I, D, n):
         return REDUNDANT
     for i in range(n):
         force = D[S + i * w + n]
@@ -206,7 +224,7 @@ def project(I, D, y):
                 wrong = D[I[L.GAP] + unit]
             worst = max(worst, abs(wrong))
             D[S + i * w + n] = -wrong
-        if worst == 0.0 or not eliminate(D, S, n):
+        if worst == 0.0 or not eliminate(I, D, n):
             continue
         for i in range(n):
             amount = D[S + i * w + n]

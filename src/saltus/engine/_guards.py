@@ -199,14 +199,18 @@ def _lowest(I, D, t, h, slot, a, b):
 
 
 @compiled
-def _node(k, count):
-    """Grid over the step, with one point very near each end to tell its slope there."""
+def _node(D, k, count):
+    """Grid over the step, with one point very near each end to tell its slope there.
+
+    Where the step ends at a break or a sample, the grid goes on for the time within which two
+    instants count as one: what happens then happens together.
+    """
     if k == 1:
         return 0.0009765625
     if k == count - 2:
         return 0.9990234375
     if k == count - 1:
-        return 1.0
+        return 1.0 + D[L.BEYOND]
     return (k - 1) / (count - 3) if k > 0 else 0.0
 
 
@@ -217,8 +221,8 @@ def _first_zero(I, D, t, h, slot, count):
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
     floor = floor_of(I, D, slot, I[L.Y])
     for k in range(1, count):
-        s, g = _node(k, count), D[grid + k * ng + slot]
-        before = _node(k - 1, count)
+        s, g = _node(D, k, count), D[grid + k * ng + slot]
+        before = _node(D, k - 1, count)
         previous = D[grid + (k - 1) * ng + slot]
         if zero and k == 1:
             previous = 0.0
@@ -239,9 +243,9 @@ def _first_zero(I, D, t, h, slot, count):
         if k >= 2 and not zero:
             earlier = D[grid + (k - 2) * ng + slot]
             if earlier > previous and g > previous and previous > 0.0:
-                at, lowest = _lowest(I, D, t, h, slot, _node(k - 2, count), s)
+                at, lowest = _lowest(I, D, t, h, slot, _node(D, k - 2, count), s)
                 if lowest <= 0.0:
-                    start = _node(k - 2, count)
+                    start = _node(D, k - 2, count)
                     return _crossing(I, D, t, h, slot, start, at, earlier, lowest)
     return 2.0
 
@@ -263,7 +267,7 @@ def locate_part(I, D, t, h, a, b, c):
         if I[I[L.SUSPECT] + slot] == 1 and I[I[L.GUARD_KIND] + slot] == FORCE:
             forces = True
     for k in range(1, count):
-        guards_at(I, D, t, h, _node(k, count), forces, grid + k * ng)
+        guards_at(I, D, t, h, _node(D, k, count), forces, grid + k * ng)
     first, which = 2.0, -1
     for slot in range(ng):
         if I[I[L.SUSPECT] + slot] == 1:
@@ -271,5 +275,5 @@ def locate_part(I, D, t, h, a, b, c):
             D[I[L.ROOT] + slot] = root
             if root < first:
                 first, which = root, slot
-    D[L.FRACTION] = first
+    D[L.FRACTION] = min(first, 1.0)
     return which

@@ -38,6 +38,7 @@ _STATE = [
     "NCLOSED",
     "ARC",
     "SATURATED",
+    "REDUNDANT",
     "PENDING",
     "UNRESOLVED",
     "SAME_TIME",
@@ -108,6 +109,7 @@ _INTEGERS = [
     "NEUTRAL",
     "ACTIVE_ROW",
     "ACTIVE_PAIR",
+    "PIVOT",
     "REQUEST",
     "GUARD_KIND",
     "ZERO",  # guard was zero on entry
@@ -128,11 +130,13 @@ def __getattr__(name: str) -> int:
 
 
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
-(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION) = range(12)
+(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 D_HEADER = 16
 
 # Fields of an event's row, before its vectors.
-(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(11)
+(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = (
+    range(11)
+)
 
 # Fields of a step's row, before the inputs and the dense coefficients.
 (S_TIME, S_LENGTH, S_PIECE, S_ARC, S_VECTORS) = range(5)

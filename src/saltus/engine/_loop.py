@@ -37,7 +37,24 @@ def ulp(t):
     return 2.3e-16 * max(abs(t), 1e-3)
 
 
+@compiled
+def same_time(t):
+    """Instants nearer than this count as one."""
+    return 1e-12 * max(1.0, abs(t))
+
+
 # -- the record of events ----------------------------------------------------------------------
+
+
+@compiled
+def counts(I, slot):
+    """Whether a crossing of a guard is an event: one of the robot's own may count in one direction only."""
+    user = slot - L.SLOTS * I[L.NUNIT]
+    if user < 0:
+        return True
+    direction = I[I[L.DIRECTION] + user]
+    falling = I[I[L.SIDE] + user] == 1
+    return direction == 2 or falling == (direction == 0)
 
 
 @compiled
@@ -52,7 +69,7 @@ def open_event(I, D, t, guard, cause):
     D[E + L.E_KAPPA] = math.nan
     fired = 0.0
     for slot in range(min(I[L.NGUARD], 52)):
-        if I[I[L.FIRED] + slot] == 1:
+        if I[I[L.FIRED] + slot] == 1 and counts(I, slot):
             fired += 2.0**slot
     D[E + L.E_FIRED] = fired
     energies(I, D, t, I[L.Y])
@@ -240,9 +257,8 @@ def first_step(I, D):
 def fire(I, D, h, s):
     """Mark every guard whose zero is at this instant."""
     never_inline()
-    tie = 1e-12 * max(1.0, abs(D[L.T]))
     for slot in range(I[L.NGUARD]):
-        together = I[I[L.SUSPECT] + slot] == 1 and abs(D[I[L.ROOT] + slot] - s) * h <= tie
+        together = I[I[L.SUSPECT] + slot] == 1 and abs(D[I[L.ROOT] + slot] - s) * h <= same_time(D[L.T])
         I[I[L.FIRED] + slot] = 1 if together else 0
 
 
@@ -253,30 +269,16 @@ def handle(I, D, events, which):
     t, y, nunit = D[L.T], I[L.Y], I[L.NUNIT]
     kinematics(I, D, t, y)
     flags_of_closed(I, D)
-    recorded = False
     primary = -1
-    for slot in range(I[L.NGUARD]):
-        if I[I[L.FIRED] + slot] == 0:
-            continue
-        silent = False
-        if slot >= L.SLOTS * nunit:
-            user = slot - L.SLOTS * nunit
-            falling = I[I[L.SIDE] + user] == 1
-            direction = I[I[L.DIRECTION] + user]
-            silent = (falling and direction == 1) or (not falling and direction == 0)
-        if not silent:
-            recorded = True
-            if primary < 0:
-                primary = slot
-    open_event(I, D, t, primary if primary >= 0 else which, L.CAUSE_GUARD if recorded else L.CAUSE_REARM)
+    for slot in range(I[L.NGUARD] - 1, -1, -1):
+        if I[I[L.FIRED] + slot] == 1 and counts(I, slot):
+            primary = slot
+    open_event(I, D, t, primary if primary >= 0 else which, L.CAUSE_GUARD if primary >= 0 else L.CAUSE_REARM)
     ended = False
     for user in range(I[L.NUSER]):
         slot = L.SLOTS * nunit + user
         if I[I[L.FIRED] + slot] == 1:
-            falling = I[I[L.SIDE] + user] == 1
-            direction = I[I[L.DIRECTION] + user]
-            counts = direction == 2 or (falling and direction == 0) or (not falling and direction == 1)
-            if counts and I[I[L.ACTION] + user] == L.TERMINAL:
+            if counts(I, slot) and I[I[L.ACTION] + user] == L.TERMINAL:
                 ended = True
                 D[I[L.EVENT] + L.E_GUARD] = slot
             I[I[L.SIDE] + user] = -I[I[L.SIDE] + user]
@@ -468,6 +470,7 @@ def make_advance(tableau: Tableau) -> Any:
 
             which = -1
             finish(I, D, h)
+            D[L.BEYOND] = same_time(t) / h if arrives else 0.0
             if I[L.NGUARD] > 0:
                 if screen(I, D, t, h, stages) > 0:
                     which = locate(I, D, t, h)
@@ -483,7 +486,7 @@ def make_advance(tableau: Tableau) -> Any:
                                 return COLLAPSE
                             continue
                         finish(I, D, h)
-                        arrives = arrives and abs(stop - t - h) <= 1e-12 * max(1.0, abs(t))
+                        arrives = arrives and abs(stop - t - h) <= same_time(t)
                         natural = max(h, min(natural, whole))
                     else:
                         kinematics(I, D, t + h, I[L.YN])

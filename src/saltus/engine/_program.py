@@ -200,7 +200,7 @@ def arenas(
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_J": terms[3], "W_MJ": terms[4], "W_A": terms[5],
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
         "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
-        "SOLVE": nr * (nr + 1), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
+        "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
@@ -218,7 +218,7 @@ def arenas(
         "REQUEST",
     ]
     integers = dict.fromkeys(per_unit, nunit)
-    integers |= {"ACTIVE_ROW": nr, "ACTIVE_PAIR": nr}
+    integers |= {"ACTIVE_ROW": nr, "ACTIVE_PAIR": nr, "PIVOT": nr}
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
     I, D = L.arenas(sizes, doubles, integers)

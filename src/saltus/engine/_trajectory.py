@@ -136,6 +136,11 @@ class Trajectory:
         """Whether an actuator's limit ever cut the controller's wish."""
         return bool(self.integers[L.SATURATED])
 
+    @property
+    def redundant(self) -> bool:
+        """Whether closed contacts ever said the same thing twice, so that their forces were not unique."""
+        return bool(self.integers[L.REDUNDANT])
+
     def failure_message(self) -> str:
         """What ended the run, when, and in which state."""
         state = ", ".join(f"{name} = {value:.9g}" for name, value in self.final.items())
@@ -373,6 +378,7 @@ class Trajectory:
             "steps": self.steps,
             "rejected": self.rejected,
             "saturated": self.saturated,
+            "redundant": self.redundant,
         }
 
     def __repr__(self) -> str:

@@ -17,8 +17,10 @@ def impulse(A, free, before, c, out, info):
         return 0
     det = A[0] * A[3] - A[1] * A[2]
     one_n = -free[1] / A[3]
-    two_t = (-free[0] * A[3] + A[1] * free[1]) / det
-    two_n = (-A[0] * free[1] + A[2] * free[0]) / det
+    two_t, two_n = 0.0, one_n  # the point can move in one direction only
+    if det > 1e-14 * A[0] * A[3]:
+        two_t = (-free[0] * A[3] + A[1] * free[1]) / det
+        two_n = (-A[0] * free[1] + A[2] * free[0]) / det
     test_t = (1.0 + e_t) * two_t
     test_n = (1.0 + e_n) * one_n + (1.0 + e_t) * (two_n - one_n)
     if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * one_n:
