@@ -500,7 +500,7 @@ def make_advance(tableau: Tableau) -> Any:
             else:
                 I[L.SAME_TIME] += 1
                 if I[L.SAME_TIME] > 50:
-                    return STALLED
+                    return STALLED if which >= 0 else COLLAPSE
             for slot in range(I[L.NGUARD]):
                 D[I[L.G0] + slot] = D[I[L.G1] + slot]
                 if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, I[L.Y]):
