@@ -55,7 +55,7 @@ def test_dataset_is_labelled(block):
     assert data.attrs["parameter_mu"] == 0.3
     friction, normal = data.force.sel(row="block.t"), data.force.sel(row="block.n")
     assert float(abs(friction / normal).max()) <= 0.3 * (1 + 1e-12)
-    assert np.allclose(data.input.sel(actuator="push"), 6 * np.sin(2 * math.pi * data.t), atol=1e-12)
+    assert np.allclose(data.torque.sel(actuator="push"), 6 * np.sin(2 * math.pi * data.t), atol=1e-12)
     assert float(abs(data.energy_residual).max()) < 1e-7
 
 

@@ -47,6 +47,8 @@ def _simulator(system: Any) -> Any:
     integrator = ResetIntegratorFromFlags(simulator, "runge_kutta5", END)
     integrator.set_target_accuracy(TOLERANCE)
     integrator.set_fixed_step_mode(False)
+    # left to itself it would try a tenth of the largest step, and not recover from that
+    integrator.request_initial_step_size_target(SPACING)
     simulator.get_mutable_context().SetContinuousState(start())
     simulator.Initialize()
     return simulator

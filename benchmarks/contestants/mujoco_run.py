@@ -14,7 +14,8 @@ _MODEL = """
 <mujoco>
   <compiler angle="radian"/>
   <option timestep="{spacing!r}" integrator="RK4" gravity="0 0 -{g!r}">
-    <flag contact="disable" constraint="disable" passive="disable" actuation="disable" sensor="disable"/>
+    <flag contact="disable" constraint="disable" spring="disable" damper="disable"
+          actuation="disable" sensor="disable"/>
   </option>
   <worldbody>
     <body>

@@ -78,9 +78,7 @@ def reference() -> np.ndarray:
     """States at each millisecond by SciPy's DOP853 at rtol 1e-13 and atol 1e-14."""
     from scipy.integrate import solve_ivp
 
-    solution = solve_ivp(
-        make_flow(), (0.0, END), start(), method="DOP853", t_eval=times(), rtol=1e-13, atol=1e-14, max_step=0.01
-    )
+    solution = solve_ivp(make_flow(), (0.0, END), start(), method="DOP853", t_eval=times(), rtol=1e-13, atol=1e-14)
     states: np.ndarray = solution.y.T
     return states
 

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from saltus.contact import laws
@@ -32,14 +33,10 @@ class Law:
     name: str
     impulse: Callable[..., Any]
     declared: tuple[Coefficient, ...]
-    given: tuple[Any, ...]
-
-    @property
-    def coefficients(self) -> tuple[Any, ...]:
-        """Values in the order in which they were declared."""
-        return self.given
+    coefficients: tuple[Any, ...]
 
 
+@lru_cache(maxsize=1)
 def law_names() -> list[str]:
     """Names of all impact laws."""
     return sorted(module.name for module in pkgutil.iter_modules(laws.__path__))
@@ -66,6 +63,7 @@ def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
     return Law(name, module.impulse, declared, tuple(given))
 
 
+@lru_cache(maxsize=1)
 def plastic() -> Law:
     """No rebound; sticks if friction allows, else slides on."""
     return find_law("plastic")

@@ -80,13 +80,17 @@ class Schedule:
 
 def _extreme(coefficients: np.ndarray, end: float) -> float:
     """The value of largest magnitude of a polynomial on [0, end]; infinite if it grows for ever."""
-    polynomial = np.polynomial.Polynomial(np.trim_zeros(coefficients, "b") if coefficients.any() else [0.0])
+    degree = int(np.flatnonzero(coefficients)[-1]) if coefficients.any() else 0
+    if degree == 0:
+        return float(coefficients[0])
     if np.isinf(end):
-        return np.inf if polynomial.degree() > 0 else float(polynomial(0.0))
-    roots = np.asarray(polynomial.deriv().roots(), dtype=complex)
-    turns = [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 0 < r.real < end]
-    values = [float(polynomial(s)) for s in (0.0, end, *turns)]
-    return max(values, key=abs)
+        return np.inf
+    polynomial = np.polynomial.Polynomial(coefficients[: degree + 1])
+    places = [0.0, end]
+    if degree > 1:
+        turns = np.asarray(polynomial.deriv().roots(), dtype=complex)
+        places += [float(r.real) for r in turns if abs(r.imag) < 1e-9 and 0 < r.real < end]
+    return max((float(polynomial(s)) for s in places), key=abs)
 
 
 CONTROLLER = Schedule

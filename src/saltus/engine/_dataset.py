@@ -26,7 +26,7 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "mode": ("t", modes[s.arc], {"long_name": "mode"}),
         "arc": ("t", s.arc, {"long_name": "number of the arc"}),
         "force": (("t", "row"), s.forces, {"units": "N", "long_name": "contact forces"}),
-        "input": (("t", "actuator"), s.inputs, {"long_name": "inputs"}),
+        "torque": (("t", "actuator"), s.inputs, {"long_name": "torques and forces of the actuators"}),
         "kinetic": ("t", s.kinetic, joule),
         "potential": ("t", s.potential, joule),
         "energy": ("t", s.kinetic + s.potential, joule),
@@ -44,6 +44,7 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "velocity_unit": ("velocity", list(m.velocities.values())),
         "row": run.row_names,
         "actuator": list(m.actuators),
+        "actuator_unit": ("actuator", [actuator.unit for actuator in m.actuators.values()]),
     }
     attributes = {
         "robot": run.system.name,

@@ -90,7 +90,7 @@ def _csv(run: Trajectory, path: Path) -> None:
         else:
             labels = data[variable.dims[1]].values
             for k, label in enumerate(labels):
-                prefix = "" if name in ("q", "v", "input") else f"{name}_"
+                prefix = "" if name in ("q", "v", "torque") else f"{name}_"
                 columns[f"{prefix}{label}"] = variable.values[:, k]
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

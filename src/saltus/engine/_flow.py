@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import OPEN, STICK, tie
 from saltus.engine import _layout as L
@@ -13,6 +15,9 @@ def set_inputs(I, D, t, y):
     """Ask the controller, refuse what is not finite, and clip to the actuators' limits."""
     never_inline()
     u, limit = I[L.U], I[L.LIMIT]
+    if I[L.PIECE] < I[L.NBREAK] and t >= D[I[L.BREAKS] + I[L.PIECE]]:
+        # a step that ends at a break sees the left limit there, whatever the controller makes of t
+        t = np.nextafter(D[I[L.BREAKS] + I[L.PIECE]], -np.inf)
     code = call_control(I[L.CONTROL], t, I, D, y, I[L.STATUS], I[L.MEM], I[L.P], I[L.DATA], I[L.PIECE], u, I[L.REQUEST])
     if code != 0:
         return CONTROLLER_FAILED

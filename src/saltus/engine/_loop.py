@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from saltus._native import compiled, never_inline
-from saltus.contact._ground import FORCE, IMPACT, OPEN, STICK, TEST, edge
+from saltus.contact._ground import FORCE, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, TEST, edge
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import energies, flow, project, set_inputs
@@ -201,20 +201,40 @@ def zero_on_entry(I, D):
 
 
 @compiled
+def presume(I, D):
+    """Until the mode is chosen, which needs the inputs, tell the controller what is known of it.
+
+    Returns the units that stuck until now, as bits.
+    """
+    never_inline()
+    was_sticking = 0
+    for unit in range(I[L.NUNIT]):
+        place = I[L.STATUS] + unit
+        if I[place] == STICK:
+            was_sticking |= 1 << unit
+        if I[I[L.TOUCH] + unit] == 0:
+            I[place] = OPEN
+        elif I[place] == OPEN:
+            v_t = D[I[L.GAP_V] + I[I[L.ROW] + unit]]
+            if I[I[L.STILL] + unit] == 1:
+                I[place] = STICK
+            else:
+                I[place] = SLIP_PLUS if v_t > 0.0 else SLIP_MINUS
+    return was_sticking
+
+
+@compiled
 def enter(I, D, events):
     """Inputs, next mode, first stage and guards; then the event that led here is complete."""
     never_inline()
     t, y, cause = D[L.T], I[L.Y], I[L.ENTRY]
+    kinematics(I, D, t, y)
+    was_sticking = presume(I, D)
     if I[L.CONTROL_KIND] == L.SAMPLED and (cause == L.CAUSE_SAMPLE or I[L.SAMPLE] == 0):
         code = set_inputs(I, D, t, y)
         if code != 0:
             return code
         I[L.SAMPLE] += 1
-    kinematics(I, D, t, y)
-    was_sticking = 0
-    for unit in range(I[L.NUNIT]):
-        if I[I[L.STATUS] + unit] == STICK:
-            was_sticking |= 1 << unit
     if I[L.NUNIT] > 0:
         code = choose(I, D, t)
         if code != 0:

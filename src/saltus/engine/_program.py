@@ -50,7 +50,6 @@ class Engine:
     coefficients: int
     advance: Any
     sample: Any
-    parts: dict[int, int]
     entries: tuple[Any, ...]
 
 
@@ -89,16 +88,6 @@ def engine(method: str) -> Engine:
     i8 = types.int64
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
     sample = compile_entry(make_sample(tableau), sample_signature, f"sample-{method}", _engine_key() + repr(tableau))
-    parts = {
-        place: compile_entry(part, PART, part.__name__.replace("_", "-"), _engine_key())
-        for place, part in (
-            (L.FLOW, flow_part),
-            (L.CHOOSE, choose_part),
-            (L.IMPACT, impact_part),
-            (L.SCREEN, screen_part),
-            (L.LOCATE, locate_part),
-        )
-    }
     size = ctypes.c_int64
     return Engine(
         method,
@@ -106,9 +95,23 @@ def engine(method: str) -> Engine:
         tableau.coefficients,
         ctypes_entry(advance, size, [_POINTER] * 4),
         ctypes_entry(sample, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
-        {place: entry.place for place, entry in parts.items()},
-        (advance, sample, *parts.values()),
+        (advance, sample),
     )
+
+
+@lru_cache(maxsize=16)
+def _part(function: Any) -> Any:
+    return compile_entry(function, PART, function.__name__.replace("_", "-"), _engine_key())
+
+
+def _parts(units: int, guards: int) -> dict[int, int]:
+    """Addresses of the parts of the engine that a system needs; others are not even compiled."""
+    needed = {L.FLOW: flow_part}
+    if units:
+        needed |= {L.CHOOSE: choose_part, L.IMPACT: impact_part}
+    if guards:
+        needed |= {L.SCREEN: screen_part, L.LOCATE: locate_part}
+    return {place: _part(function).place for place, function in needed.items()}
 
 
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
@@ -224,7 +227,7 @@ def arenas(
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.ENERGY, "energy")):
         I[place] = made.address(name)
-    for place, address in eng.parts.items():
+    for place, address in _parts(nunit, ng).items():
         I[place] = address
     if nunit:
         I[L.TERMS] = made.address("terms")
@@ -248,4 +251,4 @@ def arenas(
 def event_row(system: HybridSystem) -> int:
     """Length of an event's row: header, states, forces and impulse, statuses."""
     nunit = len(system.units)
-    return L.E_VECTORS + 2 * (2 * system.mechanism.nv + 3) + 3 * 2 * nunit + 2 * nunit
+    return L.E_VECTORS + 2 * (system.mechanism.nq + system.mechanism.nv + 3) + 3 * 2 * nunit + 2 * nunit

@@ -82,11 +82,13 @@ def simulate(
     _check_numbers(start, until, rtol, atol, max_step, first_step, output_step)
     x0 = system.state(state)
     control = bind(controller, system)
-    _check_start(system, x0, start)
+    gaps, own = system.kinematics(start, x0) if system.units or system.guards else (np.zeros(0), np.zeros(0))
+    _check_start(system, gaps, own)
     integrals = bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
-    _sides(I, D, system, start)
+    # on which side of zero each of the robot's guards begins
+    I[I[L.SIDE] : I[L.SIDE] + own.size] = np.where(own < 0, -1, 1)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
     steps, events, code = _run(I, D, engine(method).advance, control, progress)
     run = Trajectory(
@@ -129,11 +131,8 @@ def _check_numbers(
             raise InputError(f"{name} must be positive, got {length!r}")
 
 
-def _check_start(system: HybridSystem, x0: np.ndarray, start: float) -> None:
+def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> None:
     """Refuse a start that is inside the ground or beyond a terminal guard."""
-    if not system.units and not system.guards:
-        return
-    gaps, own = system.kinematics(start, x0)
     for unit, gap in zip(system.units, gaps, strict=True):
         if gap < -1e-9:
             raise InputError(
@@ -162,13 +161,6 @@ def _fill(
     I[L.CONTROL_KIND], I[L.CONTROL] = control.kind, control.address
     I[L.PIECE] = int(np.searchsorted(control.breaks, start, side="right"))
     I[L.ENTRY], I[L.KEEP], I[L.BUDGET] = L.CAUSE_START, 1, _BUDGET
-
-
-def _sides(I: np.ndarray, D: np.ndarray, system: HybridSystem, start: float) -> None:
-    """On which side of zero each of the robot's guards begins."""
-    if system.guards:
-        _, own = system.kinematics(start, D[I[L.Y] : I[L.Y] + I[L.NX]])
-        I[I[L.SIDE] : I[L.SIDE] + own.size] = np.where(own < 0, -1, 1)
 
 
 def _run(

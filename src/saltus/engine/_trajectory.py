@@ -256,11 +256,14 @@ class Trajectory:
         fraction = np.ascontiguousarray(fraction, dtype=np.float64)
         out = np.zeros((len(index), width))
         steps, statuses = np.ascontiguousarray(self.step_rows), self.arc_statuses
+        # a controller that failed is asked again, about times before its failure
+        failure, self.control.failure = self.control.failure, None
         code = engine(self.method).sample(
             *map(pointer_to, (I, D, steps, index, fraction)), len(index), pointer_to(statuses), pointer_to(out), what
         )
+        again, self.control.failure = self.control.failure, failure
         if code != 0:
-            raise SaltusError(f"sampling a run of {self.system.name} failed") from self.control.failure
+            raise SaltusError(f"sampling a run of {self.system.name} failed") from again
         return out
 
     def _states(self, index: np.ndarray, fraction: np.ndarray) -> np.ndarray:

@@ -83,8 +83,7 @@ class HybridSystem:
         if len(set(names)) != len(names):
             raise InputError(f"{self.name}: units and guards must have different names, got {names}")
         object.__setattr__(self, "values", full)
-        self.mechanism.check_bodies(full)
-        self._check_coefficients()
+        self._check_constants()
 
     @property
     def name(self) -> str:
@@ -128,8 +127,10 @@ class HybridSystem:
 
     def _changed(self, **fields: Any) -> HybridSystem:
         made = replace(self, **fields)
-        if "dynamics" in self.__dict__:
-            made.__dict__["dynamics"] = self.dynamics
+        # what was derived does not depend on values, laws or actions; constants depend on laws
+        kept = {"dynamics", "_kinematics", "_program"} | ({"_constants"} if "units" not in fields else set())
+        for name in kept & self.__dict__.keys():
+            made.__dict__[name] = self.__dict__[name]
         return made
 
     # -- state ------------------------------------------------------------------------------
@@ -183,31 +184,50 @@ class HybridSystem:
     # -- numbers that do not change during a run ------------------------------------------------
 
     @cached_property
-    def unit_coefficients(self) -> list[list[float]]:
-        """Friction and law coefficients of each unit, as numbers."""
-        return [
-            list(self.mechanism.evaluate([ca.SX(unit.friction), *map(ca.SX, unit.law.coefficients)], self.values))
-            for unit in self.units
+    def _constants(self) -> Any:
+        """Masses, inertias, friction and law coefficients, and input limits, as functions of the parameters."""
+        m = self.mechanism
+        groups = [
+            [body.mass for body in m.bodies.values()],
+            [body.inertia for body in m.bodies.values()],
+            [value for unit in self.units for value in (unit.friction, *unit.law.coefficients)],
+            [actuator.limit for actuator in m.actuators.values()],
         ]
+        return ca.Function("constants", [m.p], [ca.vertcat(*map(ca.SX, group)) for group in groups])
 
     @cached_property
+    def constants(self) -> list[np.ndarray]:
+        """The same as numbers."""
+        return [np.array(group, dtype=float).reshape(-1) for group in self._constants(self.parameter_values)]
+
+    @cached_property
+    def unit_coefficients(self) -> list[list[float]]:
+        """Friction and law coefficients of each unit."""
+        numbers = iter(self.constants[2])
+        return [[float(next(numbers)) for _ in range(1 + len(unit.law.coefficients))] for unit in self.units]
+
+    @property
     def input_limits(self) -> np.ndarray:
         """Largest magnitude of each input."""
-        limits = [ca.SX(actuator.limit) for actuator in self.mechanism.actuators.values()]
-        return self.mechanism.evaluate(limits, self.values)
+        return self.constants[3]
 
-    def _check_coefficients(self) -> None:
+    def _check_constants(self) -> None:
+        for body, mass, inertia in zip(self.mechanism.bodies.values(), *self.constants[:2], strict=True):
+            where = f"body {body.name!r} of {self.name}"
+            if not mass >= 0:
+                raise InputError(f"{where}: mass must not be negative, got {mass:g} kg")
+            if not inertia >= 0:
+                raise InputError(f"{where}: inertia must not be negative, got {inertia:g} kg m^2")
+            if mass == 0 and inertia > 0:
+                raise InputError(f"{where}: has inertia {inertia:g} kg m^2 but no mass")
         for unit, (friction, *rest) in zip(self.units, self.unit_coefficients, strict=True):
+            where = f"{self.name}'s {unit.name}"
             if not friction >= 0 or not math.isfinite(friction):
-                raise InputError(
-                    f"friction of {self.name}'s {unit.name} must be finite and not negative, got {friction:g}"
-                )
+                raise InputError(f"friction of {where} must be finite and not negative, got {friction:g}")
             for declared, value in zip(unit.law.declared, rest, strict=True):
                 if not declared.lower <= value <= declared.upper:
-                    raise InputError(
-                        f"{declared.name} of {self.name}'s {unit.name} must lie between "
-                        f"{declared.lower:g} and {declared.upper:g}, got {value:g}"
-                    )
+                    bounds = f"between {declared.lower:g} and {declared.upper:g}"
+                    raise InputError(f"{declared.name} of {where} must lie {bounds}, got {value:g}")
         for name, limit in zip(self.mechanism.actuators, self.input_limits, strict=True):
             if not limit >= 0:
                 raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
@@ -234,25 +233,6 @@ class Mechanism:
         """The matrix that turns inputs into generalised forces, one column per actuator."""
         columns = [ca.jacobian(actuator.along, self.q).T for actuator in self.actuators.values()]
         return ca.horzcat(*columns) if columns else ca.SX.zeros(self.nv, 0)
-
-    def evaluate(self, expressions: list[Any], values: Mapping[str, float]) -> np.ndarray:
-        """The numbers that expressions of the parameters take."""
-        function = ca.Function("f", [self.p], [ca.vertcat(*expressions) if expressions else ca.SX.zeros(0)])
-        column = [values[name] for name in self.parameters]
-        return np.array(function(column), dtype=float).reshape(-1)
-
-    def check_bodies(self, values: Mapping[str, float]) -> None:
-        """Refuse masses and inertias that no body can have."""
-        for body in self.bodies.values():
-            mass, inertia = self.evaluate([ca.SX(body.mass), ca.SX(body.inertia)], values)
-            if not mass >= 0:
-                raise InputError(f"body {body.name!r} of {self.name}: mass must not be negative, got {mass:g} kg")
-            if not inertia >= 0:
-                raise InputError(
-                    f"body {body.name!r} of {self.name}: inertia must not be negative, got {inertia:g} kg m^2"
-                )
-            if mass == 0 and inertia > 0:
-                raise InputError(f"body {body.name!r} of {self.name}: has inertia {inertia:g} kg m^2 but no mass")
 
     def _new(self, name: str, taken: Mapping[str, Any], kind: str) -> None:
         if not name or not isinstance(name, str):

@@ -25,7 +25,7 @@ def impulse(A, free, before, c, out, info):
     test_n = (1.0 + e_n) * one_n + (1.0 + e_t) * (two_n - one_n)
     if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * one_n:
         kappa = 1.0 + e_t
-        info[1] = 1.0 if e_t == 0.0 else 0.0
+        info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
         bound = abs(two_t) - mu * (two_n - one_n)
         if not bound > 0.0:

@@ -1,0 +1,122 @@
+"""Ten thousand random torque profiles on the hopper: every run must end in a named status and pass its audit."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import saltus
+from saltus.control import Schedule
+
+UNTIL = 0.6
+PIECES = 20
+LIMITS = (3.0, 10.0)
+COUNT = 10_000
+SEED = 2009
+
+
+@dataclass
+class Outcome:
+    """What became of many runs: how they ended, which audits did not close, and how long it took."""
+
+    limit: float
+    count: int
+    statuses: Counter[str] = field(default_factory=Counter)
+    failed_checks: Counter[str] = field(default_factory=Counter)
+    open_audits: list[int] = field(default_factory=list)
+    worst_residual: float = 0.0
+    events: int = 0
+    steps: int = 0
+    simulate_seconds: float = 0.0
+    check_seconds: float = 0.0
+
+    @property
+    def runs_per_second(self) -> float:
+        """Rate of the simulate calls alone."""
+        return self.count / self.simulate_seconds
+
+
+def profiles(count: int, limit: float, seed: int = SEED) -> np.ndarray:
+    """Torques of all pieces of all profiles, N m, uniform within the limit; a profile is a row."""
+    return np.random.default_rng(seed).uniform(-limit, limit, (count, PIECES))
+
+
+def run_profiles(count: int, limit: float, seed: int = SEED) -> Outcome:
+    """Run random piecewise-constant torques on the hopper and audit every run.
+
+    Parameters
+    ----------
+    count
+        How many profiles.
+    limit
+        Largest torque, N m.
+    seed
+        Of the random numbers: the same profiles each time.
+    """
+    hopper = saltus.robots.hopper()
+    starts = np.arange(PIECES) * (UNTIL / PIECES)
+    # the first run loads compiled code, which is not what is measured here
+    saltus.simulate(
+        hopper, controller=Schedule.steps(starts, np.zeros(PIECES)), until=UNTIL, raise_errors=False
+    ).check()
+    outcome = Outcome(limit, count)
+    for number, torques in enumerate(profiles(count, limit, seed)):
+        controller = Schedule.steps(starts, torques)
+        begin = time.perf_counter()
+        run = saltus.simulate(hopper, controller=controller, until=UNTIL, raise_errors=False)
+        between = time.perf_counter()
+        audit = run.check()
+        outcome.check_seconds += time.perf_counter() - between
+        outcome.simulate_seconds += between - begin
+        outcome.statuses[run.status.name] += 1
+        outcome.events += len(run.event_rows)
+        outcome.steps += run.steps
+        # a residual that is not a number must not pass unseen, so it is compared by what it is not
+        residual = audit["energy balance"].value
+        if not residual <= outcome.worst_residual:
+            outcome.worst_residual = residual
+        if not audit.ok:
+            outcome.open_audits.append(number)
+            outcome.failed_checks.update(check.name for check in audit.checks if not check.ok)
+    return outcome
+
+
+def report(count: int = COUNT) -> str:
+    """Run all profiles within each limit and tell how they went."""
+    from tables import table
+
+    outcomes = [run_profiles(count, limit) for limit in LIMITS]
+    statuses = sorted({name for outcome in outcomes for name in outcome.statuses})
+    lines = [
+        ["runs", *(f"{o.count:,}" for o in outcomes)],
+        *([f"ended as `{name}`", *(f"{o.statuses[name]:,}" for o in outcomes)] for name in statuses),
+        ["audits that do not close", *(f"{len(o.open_audits):,}" for o in outcomes)],
+        ["worst energy residual, J", *(f"{o.worst_residual:.1e}" for o in outcomes)],
+        ["events", *(f"{o.events:,}" for o in outcomes)],
+        ["integration steps", *(f"{o.steps:,}" for o in outcomes)],
+        ["time of all `simulate` calls, s", *(f"{o.simulate_seconds:.2f}" for o in outcomes)],
+        ["runs per second", *(f"{o.runs_per_second:,.0f}" for o in outcomes)],
+        ["time of all audits, s", *(f"{o.check_seconds:.2f}" for o in outcomes)],
+    ]
+    parts = [
+        "## Hopper, random torques",
+        f"{count:,} profiles of {PIECES} constant pieces over {UNTIL} s, uniform within the limit (seed {SEED}), each\n"
+        "run by `saltus.simulate` from Python, one after the other, and audited by `run.check()`.",
+        table(["", *(f"within {limit:g} N m" for limit in LIMITS)], lines),
+    ]
+    for o in outcomes:
+        if o.open_audits:
+            checks = ", ".join(f"{name} ({number})" for name, number in o.failed_checks.most_common())
+            numbers = ", ".join(map(str, o.open_audits[:20]))
+            parts.append(f"Within {o.limit:g} N m these checks did not hold: {checks}; first in profiles {numbers}.")
+    return "\n\n".join(parts)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=COUNT, help="profiles within each limit")
+    print(report(parser.parse_args().count))

@@ -1,0 +1,53 @@
+"""The machine and the versions that the numbers belong to."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from tables import table
+
+_LIBRARIES = ("saltus", "numpy", "scipy", "numba", "llvmlite", "casadi", "mujoco", "drake")
+
+
+def processor() -> str:
+    """The processor's own name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _compiler() -> str:
+    try:
+        answer = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "not found"
+    return answer.stdout.splitlines()[0]
+
+
+def _installed(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def describe() -> str:
+    """A table of the machine, the versions and the day."""
+    rows = [
+        ["processor", processor()],
+        ["cores", str(os.cpu_count())],
+        ["system", platform.platform()],
+        ["C compiler", _compiler()],
+        ["Python", platform.python_version()],
+        *([library, _installed(library)] for library in _LIBRARIES),
+        ["date", date.today().isoformat()],
+    ]
+    return table(["what", "which"], rows, words=2)

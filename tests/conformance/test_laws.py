@@ -1,0 +1,279 @@
+"""What every registered impact law must satisfy, called through its compiled address on random contacts."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from saltus.contact import find_law, law_names
+from saltus.engine._program import law_address
+
+EVERY_LAW = pytest.mark.parametrize("name", law_names())
+MANY = settings(max_examples=150, deadline=None)
+LAW = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 6)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One contact about to strike: Delassus matrix, velocity (t, n) before, friction."""
+
+    A: np.ndarray
+    before: np.ndarray
+    friction: float
+
+    @property
+    def energy_scale(self):
+        """Energy it takes to stop the contact altogether, in J."""
+        return 0.5 * self.before @ np.linalg.solve(self.A, self.before)
+
+    @property
+    def speed(self):
+        return np.abs(self.before).max()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a law answered, and the velocity that follows from it."""
+
+    status: int
+    impulse: np.ndarray
+    after: np.ndarray
+    normal_stops: bool
+    tangential_stops: bool
+    figure: float
+
+
+def strike(name, contact, coefficients, free=None):
+    """Ask a law for its impulse; ``free`` is the velocity as changed by other contacts, if there are any."""
+    free = contact.before if free is None else np.asarray(free, dtype=float)
+    given_in = [
+        contact.A.ravel().copy(),
+        free.copy(),
+        contact.before.copy(),
+        np.array([contact.friction, *coefficients]),
+    ]
+    kept = [array.copy() for array in given_in]
+    impulse, info = np.full(3, np.nan), np.full(4, np.nan)
+    address = law_address(find_law(name))
+    status = LAW(address)(*(array.ctypes.data for array in (*given_in, impulse, info)))
+    assert all((a == b).all() for a, b in zip(given_in, kept, strict=True)), "a law must not write to its arguments"
+    assert np.isnan([impulse[2], info[3]]).all(), "a law wrote beyond its output"
+    impulse = impulse[:2]
+    return Outcome(status, impulse, free + contact.A @ impulse, info[0] == 1.0, info[1] == 1.0, float(info[2]))
+
+
+@st.composite
+def contacts(draw):
+    """Symmetric positive definite matrices up to strong coupling, any sliding, a normal velocity inwards."""
+    tangential, normal = draw(st.floats(0.05, 20)), draw(st.floats(0.05, 20))
+    coupling = draw(st.floats(-0.97, 0.97)) * np.sqrt(tangential * normal)
+    before = np.array([draw(st.floats(-5, 5)), -draw(st.floats(1e-3, 5))])
+    return Contact(np.array([[tangential, coupling], [coupling, normal]]), before, draw(st.floats(0, 3)))
+
+
+def any_coefficients(name):
+    # zero itself or well away from it: a restitution of 1e-200 rebounds by less than rounding
+    return st.tuples(*(st.floats(c.lower, c.upper).map(lambda x: round(x, 3)) for c in find_law(name).declared))
+
+
+def without_restitution(name):
+    """The coefficients nearest to zero: nothing bounces and nothing springs back."""
+    return [min(max(0.0, c.lower), c.upper) for c in find_law(name).declared]
+
+
+# A rod that strikes at a slant with much friction: the frictionless and the sticking impulse differ widely.
+SLANTED = Contact(np.array([[3.0, 2.0], [2.0, 2.5]]), np.array([-2.0, -1.0]), 1.0)
+
+
+@EVERY_LAW
+@MANY
+@given(data=st.data())
+def test_impulse_pushes_and_stays_in_the_friction_cone(name, data):
+    contact, coefficients = data.draw(contacts()), data.draw(any_coefficients(name))
+    outcome = strike(name, contact, coefficients)
+    assert outcome.status == 0, "a positive definite contact always has an impulse"
+    tangential, normal = outcome.impulse
+    scale = np.abs(outcome.impulse).max()
+    assert normal >= 0
+    assert abs(tangential) <= contact.friction * normal + 1e-11 * scale
+
+
+@EVERY_LAW
+@MANY
+@given(data=st.data())
+def test_contact_does_not_go_on_into_the_ground(name, data):
+    contact, coefficients = data.draw(contacts()), data.draw(any_coefficients(name))
+    outcome = strike(name, contact, coefficients)
+    size = (np.abs(contact.A) @ np.abs(outcome.impulse)).max() + contact.speed
+    assert outcome.after[1] >= -1e-11 * size
+
+
+# -- the normal velocity that each law promises -----------------------------------------------------
+
+RESTITUTION = {
+    "plastic": lambda coefficients: 0.0,
+    "newton": lambda coefficients: coefficients[0],
+    "chatterjee": lambda coefficients: coefficients[0],
+}
+
+
+@pytest.mark.parametrize("name", RESTITUTION)
+@MANY
+@given(data=st.data())
+def test_normal_velocity_is_reversed_by_the_restitution(name, data):
+    contact, coefficients = data.draw(contacts()), data.draw(any_coefficients(name))
+    outcome = strike(name, contact, coefficients)
+    size = (np.abs(contact.A) @ np.abs(outcome.impulse)).max() + contact.speed
+    assert outcome.after[1] == pytest.approx(
+        -RESTITUTION[name](coefficients) * contact.before[1], rel=0, abs=1e-11 * size
+    )
+
+
+@EVERY_LAW
+@MANY
+@given(contact=contacts())
+@example(contact=SLANTED)
+def test_without_restitution_the_contact_stays_and_energy_does_not_grow(name, contact):
+    outcome = strike(name, contact, without_restitution(name))
+    size = (np.abs(contact.A) @ np.abs(outcome.impulse)).max() + contact.speed
+    assert outcome.after[1] == pytest.approx(0, abs=1e-11 * size)
+    gained = outcome.impulse @ (contact.before + outcome.after) / 2
+    assert gained <= 1e-10 * contact.energy_scale
+
+
+@MANY
+@given(contact=contacts(), coefficients=any_coefficients("chatterjee"))
+def test_chatterjee_never_adds_energy_whatever_its_restitutions(contact, coefficients):
+    outcome = strike("chatterjee", contact, coefficients)
+    assert outcome.impulse @ (contact.before + outcome.after) / 2 <= 1e-10 * contact.energy_scale
+
+
+# -- the tangential velocity -------------------------------------------------------------------------
+
+
+@EVERY_LAW
+@MANY
+@given(contact=contacts())
+@example(contact=SLANTED)
+def test_friction_opposes_the_sliding_that_remains(name, contact):
+    """Coulomb's law for what is left after an impact without restitution: stick inside the cone, slide on its edge."""
+    outcome = strike(name, contact, without_restitution(name))
+    tangential, normal = outcome.impulse
+    size = (np.abs(contact.A) @ np.abs(outcome.impulse)).max() + contact.speed
+    if abs(outcome.after[0]) > 1e-9 * size:
+        direction = np.sign(outcome.after[0])
+        assert tangential == pytest.approx(-direction * contact.friction * normal, rel=1e-9, abs=1e-12 * normal)
+
+
+@EVERY_LAW
+@MANY
+@given(data=st.data())
+def test_flags_tell_which_velocities_vanish(name, data):
+    contact, coefficients = data.draw(contacts()), data.draw(any_coefficients(name))
+    outcome = strike(name, contact, coefficients)
+    size = (np.abs(contact.A) @ np.abs(outcome.impulse)).max() + contact.speed
+    if outcome.normal_stops:
+        assert abs(outcome.after[1]) <= 1e-11 * size
+    else:
+        assert outcome.after[1] > 0
+    if outcome.tangential_stops:
+        assert abs(outcome.after[0]) <= 1e-11 * size
+
+
+@EVERY_LAW
+@MANY
+@given(contact=contacts(), data=st.data())
+def test_a_contact_that_parts_gets_no_impulse(name, contact, data):
+    coefficients = data.draw(any_coefficients(name))
+    parting = Contact(contact.A, contact.before * [1, -1], contact.friction)
+    outcome = strike(name, parting, coefficients)
+    assert outcome.status == 0
+    assert outcome.impulse.tolist() == [0.0, 0.0]
+    assert not outcome.normal_stops
+
+
+@EVERY_LAW
+@MANY
+@given(contact=contacts())
+def test_friction_without_bound_stops_the_point(name, contact):
+    """With friction above every ratio that coupling can ask for, no restitution means no velocity at all."""
+    stopping = np.linalg.solve(contact.A, -contact.before)
+    assume(stopping[1] > 1e-3 * abs(stopping[0]))
+    sticky = Contact(contact.A, contact.before, 2 * abs(stopping[0]) / stopping[1] + 0.1)
+    outcome = strike(name, sticky, without_restitution(name))
+    np.testing.assert_allclose(outcome.impulse, stopping, rtol=0, atol=1e-10 * np.abs(stopping).max())
+    assert outcome.normal_stops
+    assert outcome.tangential_stops
+
+
+@EVERY_LAW
+@MANY
+@given(contact=contacts())
+def test_without_friction_there_is_no_tangential_impulse(name, contact):
+    smooth = Contact(contact.A, contact.before, 0.0)
+    outcome = strike(name, smooth, without_restitution(name))
+    assert outcome.impulse[0] == pytest.approx(0, abs=1e-12 * outcome.impulse[1])
+    assert outcome.impulse[1] == pytest.approx(-contact.before[1] / contact.A[1, 1], rel=1e-12)
+
+
+@EVERY_LAW
+@MANY
+@given(contact=contacts(), data=st.data(), factor=st.floats(1e-3, 1e3))
+def test_impulse_scales_with_the_velocity_and_mirrors_with_it(name, contact, data, factor):
+    coefficients = data.draw(any_coefficients(name))
+    outcome = strike(name, contact, coefficients)
+    faster = strike(name, Contact(contact.A, factor * contact.before, contact.friction), coefficients)
+    flip = np.array([-1.0, 1.0])
+    mirrored = strike(
+        name, Contact(contact.A * np.outer(flip, flip), flip * contact.before, contact.friction), coefficients
+    )
+    scale = np.abs(outcome.impulse).max()
+    np.testing.assert_allclose(faster.impulse, factor * outcome.impulse, rtol=0, atol=1e-9 * factor * scale)
+    np.testing.assert_allclose(mirrored.impulse, flip * outcome.impulse, rtol=0, atol=1e-9 * scale)
+
+
+# -- laws against each other ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "coefficients"), [("chatterjee", (0.0, 0.0)), ("newton", (0.0,))])
+@MANY
+@given(contact=contacts())
+@example(contact=SLANTED)
+def test_laws_without_restitution_are_the_plastic_law(name, coefficients, contact):
+    # both put the impulse on the line from the frictionless to the sticking one, as far as the cone lets them
+    one, other = strike("plastic", contact, ()), strike(name, contact, coefficients)
+    np.testing.assert_allclose(other.impulse, one.impulse, rtol=0, atol=1e-9 * np.abs(one.impulse).max())
+
+
+def test_chatterjee_formula_on_the_edge_of_the_cone():
+    """Typed in from the paper [oh_huang, item 3] with the test impulse of the corrected page."""
+    A, before, mu, e_n, e_t = np.array([[3.0, 0.5], [0.5, 2.0]]), np.array([4.0, -1.0]), 0.2, 0.3, 0.4
+    one = np.array([0.0, -before[1] / A[1, 1]])
+    two = -np.linalg.solve(A, before)
+    trial = (1 + e_n) * one + (1 + e_t) * (two - one)
+    assert abs(trial[0]) > mu * trial[1], "the cone must bind"
+    kappa = mu * (1 + e_n) * one[1] / (abs(two[0]) - mu * (two[1] - one[1]))
+    outcome = strike("chatterjee", Contact(A, before, mu), (e_n, e_t))
+    np.testing.assert_allclose(outcome.impulse, (1 + e_n) * one + kappa * (two - one), rtol=1e-13)
+    assert outcome.figure == pytest.approx(kappa, rel=1e-13)
+
+
+def test_chatterjee_formula_inside_the_cone():
+    A, before, mu, e_n, e_t = np.array([[3.0, 0.5], [0.5, 2.0]]), np.array([0.3, -1.0]), 0.8, 0.3, 0.4
+    one = np.array([0.0, -before[1] / A[1, 1]])
+    two = -np.linalg.solve(A, before)
+    outcome = strike("chatterjee", Contact(A, before, mu), (e_n, e_t))
+    np.testing.assert_allclose(outcome.impulse, (1 + e_n) * one + (1 + e_t) * (two - one), rtol=1e-13)
+    assert outcome.figure == pytest.approx(1 + e_t)
+
+
+def test_newton_bounces_from_the_velocity_before_the_event():
+    """When another contact's impulse has already changed this one, the rebound is still that of what came in."""
+    contact = Contact(np.array([[2.0, 0.1], [0.1, 1.0]]), np.array([0.5, -1.0]), 0.4)
+    outcome = strike("newton", contact, (0.6,), free=[0.4, 0.2])
+    assert outcome.after[1] == pytest.approx(0.6, rel=1e-13)

@@ -1,0 +1,242 @@
+"""Compiled kernels against CasADi's evaluation of the same model, and the inlined sincos against exact values."""
+
+from __future__ import annotations
+
+import ctypes
+import decimal
+import math
+from decimal import Decimal
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from saltus._native import KERNEL, compile_entry
+from saltus._sincos import sincos
+from saltus.engine._emit import _BINARY, _UNARY, emit
+from saltus.engine._program import kernel_sources, program
+from saltus.robots import find_robot, robot_names
+
+SEEDS = range(5)
+KERNEL_NAMES = ("free", "terms", "gaps", "energy")
+
+
+def call(address, t, x, u, p, size):
+    """Call a kernel by address, as the engine does; returns its status and its output."""
+    arrays = [np.array(values, dtype=float).ravel() for values in (x, u, p)]
+    out = np.full(size + 1, np.nan)  # one more, to see that it writes no further
+    pointers = [array.ctypes.data for array in arrays]
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, *[ctypes.c_void_p] * 4)(address)
+    status = function(t, *pointers, out.ctypes.data)
+    assert np.isnan(out[size]), "a kernel wrote beyond its output"
+    return status, out[:size]
+
+
+# -- kernels -----------------------------------------------------------------------------------
+
+
+def random_inputs(system, seed):
+    random = np.random.default_rng(seed)
+    m = system.mechanism
+    x, u = random.uniform(-3, 3, m.nq + m.nv), random.uniform(-2, 2, len(m.actuators))
+    p = []
+    for value, parameter in zip(system.parameter_values, m.parameters.values(), strict=True):
+        spread = value * random.uniform(0.8, 1.2) if value else random.uniform(0.0, 0.3)
+        p.append(min(max(spread, parameter.lower), parameter.upper))
+    return random.uniform(0, 5), x, u, np.array(p)
+
+
+def evaluate(system, expression, t, x, u, p):
+    d = system.dynamics
+    return np.array(ca.Function("f", [d.t, d.x, d.u, d.p], [ca.SX(expression)])(t, x, u, p))
+
+
+def expected_outputs(system, *inputs):
+    """What each kernel should write, from M, h and the units' positions by dense linear algebra."""
+    d = system.dynamics
+
+    def value(expression):
+        return evaluate(system, expression, *inputs)
+
+    nv = system.mechanism.nv
+    M, v, f = value(d.M), value(d.v).ravel(), value(d.S) @ inputs[2] - value(d.h).ravel() - value(d.damping).ravel()
+    acceleration = np.linalg.solve(M, f)
+    positions = [position for unit in system.units for position in (unit.slide, unit.gap)]
+    if positions:
+        stacked = ca.vertcat(*positions)
+        J = value(ca.jacobian(stacked, d.q))
+        drift = value(ca.jtimes(ca.jacobian(stacked, d.q) @ d.v, d.q, d.v)).ravel()
+    else:
+        J, drift = np.zeros((0, nv)), np.zeros(0)
+    MJ = np.linalg.solve(M, J.T)
+    power_in, power_lost = (value(d.S) @ inputs[2]) @ v, value(d.damping).ravel() @ v
+    free = np.concatenate([v, acceleration, [power_in, power_lost]])
+    gaps = [value(unit.gap).item() for unit in system.units]
+    slides = [value(unit.slide).item() for unit in system.units]
+    guards = [value(guard.expression).item() for guard in system.guards]
+    return {
+        "free": free,
+        "terms": np.concatenate([free, J.ravel(), MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
+        "gaps": np.concatenate([gaps, slides, J @ v, guards]),
+        "energy": np.array([0.5 * v @ M @ v, value(d.potential).item()]),
+    }
+
+
+@pytest.mark.parametrize("kernel", KERNEL_NAMES)
+@pytest.mark.parametrize("name", robot_names())
+def test_kernel_agrees_with_casadi(name, kernel):
+    system = find_robot(name)
+    made = program(system)
+    if kernel == "terms" and not system.units:
+        assert kernel not in made.kernels
+        return
+    for seed in SEEDS:
+        inputs = random_inputs(system, seed)
+        expected = expected_outputs(system, *inputs)[kernel]
+        status, got = call(made.address(kernel), *inputs, expected.size)
+        assert status == 0
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11 * (1 + np.abs(expected).max(initial=0.0)))
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_kernel_sources_are_those_compiled(name):
+    system = find_robot(name)
+    assert program(system).sources == kernel_sources(system)
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_parameters_are_inputs_of_the_kernels(name):
+    system = find_robot(name)
+    upper = {key: parameter.upper for key, parameter in system.mechanism.parameters.items()}
+    other = system.with_parameters(
+        **{key: min(1.01 * value, upper[key]) for key, value in system.values.items() if value > 0}
+    )
+    assert other.values != system.values
+    assert kernel_sources(other) == kernel_sources(system)
+    assert program(other).address("free") == program(system).address("free")
+
+
+def test_kernel_refuses_a_mass_matrix_that_is_not_positive_definite():
+    system = find_robot("double_pendulum")
+    t, x, u, p = random_inputs(system, 0)
+    p[list(system.mechanism.parameters).index("m2")] = -5.0
+    assert call(program(system).address("free"), t, x, u, p, 2 * system.mechanism.nv + 2)[0] == 1
+
+
+# -- every operation of the emitter --------------------------------------------------------------
+
+
+def compile_expressions(expressions, inputs):
+    source = emit("every_operation", inputs, ca.vertcat(*expressions))
+    scope = {"math": math, "sincos": sincos}
+    exec(source, scope)
+    return compile_entry(scope["every_operation"], KERNEL, "every-operation", None)
+
+
+def test_every_operation_of_the_emitter():
+    t, x, u, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("u", 1), ca.SX.sym("p", 1)
+    labels, expressions = [], []
+    for op in (*_UNARY, ca.OP_SIN, ca.OP_COS):
+        labels.append(f"unary {op}")
+        expressions.append(ca.SX.unary(op, x[0]))
+    for op in _BINARY:
+        second = 3 if op == ca.OP_CONSTPOW else x[1]
+        labels.append(f"binary {op}")
+        expressions.append(ca.SX.binary(op, x[0], second))
+    labels += ["time", "input", "parameter", "constant", "branch"]
+    expressions += [t * 2, u[0] + 1, p[0] - 1, ca.SX(0.1), ca.if_else(x[0] < x[1], ca.sin(x[0]), ca.sqrt(x[1]))]
+    entry = compile_expressions(expressions, (t, x, u, p))
+    oracle = ca.Function("oracle", [t, x, u, p], [ca.vertcat(*expressions)])
+    random = np.random.default_rng(1)
+    # arguments inside every domain, either order, equal, zero and, where CasADi gives NaN, so must we
+    pairs = [*random.uniform(0.05, 0.95, (20, 2)), (0.3, 0.3), (0.0, 0.5), (0.0, 0.0), *random.uniform(-3, 3, (20, 2))]
+    for first, second in pairs:
+        inputs = (0.7, [first, second], [1.5], [-2.5])
+        expected = np.array(oracle(*inputs)).ravel()
+        status, got = call(entry.place, *inputs, len(expressions))
+        assert status == 0
+        for label, a, b in zip(labels, got, expected, strict=True):
+            assert a == pytest.approx(b, rel=4e-15, abs=1e-300, nan_ok=True), (label, first, second)
+
+
+# -- sincos ------------------------------------------------------------------------------------
+
+decimal_context = decimal.Context(prec=60)
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
+
+
+def exact_sincos(x):
+    """Sine and cosine to fifty digits: reduction by the digits of pi, then Taylor's series."""
+    with decimal.localcontext(decimal_context):
+        quarters = int((Decimal(x) / (PI / 2)).to_integral_value())
+        r = Decimal(x) - quarters * PI / 2
+        sine, cosine = taylor(r, 1, r * r), taylor(Decimal(1), 0, r * r)
+        return ((sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine))[quarters % 4]
+
+
+def taylor(term, power, square):
+    total = term
+    while term and abs(term) > abs(total) * Decimal("1e-50"):
+        term = -term * square / ((power + 1) * (power + 2))
+        power += 2
+        total += term
+    return total
+
+
+def many(t, x, u, p, out):
+    for i in range(int(t)):
+        out[2 * i], out[2 * i + 1] = sincos(x[i])
+    return 0
+
+
+@pytest.fixture(scope="module")
+def compiled_sincos():
+    entry = compile_entry(many, KERNEL, "sincos-many", None)
+
+    def evaluate_all(values):
+        return call(entry.place, float(len(values)), values, [], [], 2 * len(values))[1].reshape(-1, 2)
+
+    return evaluate_all
+
+
+def around(x):
+    return [math.nextafter(x, -math.inf), x, math.nextafter(x, math.inf)]
+
+
+def sincos_arguments():
+    random = np.random.default_rng(3)
+    yield from random.uniform(-8, 8, 1500)
+    yield from random.uniform(-1e5, 1e5, 1500)
+    yield from (sign * 10.0**-k for k in range(0, 320, 8) for sign in (1, -1))
+    # near multiples of pi/2 one of the two nearly vanishes; at odd multiples of pi/4 the reduction changes side
+    multiples = [*range(-40, 41), *(int(k) for k in random.integers(-63661, 63662, 400))]
+    for k in multiples:
+        yield from around(float(PI / 2 * k))
+        yield from around(float(PI / 4 * k))
+
+
+def test_sincos_is_within_one_unit_in_the_last_place(compiled_sincos):
+    arguments = [float(x) for x in sincos_arguments() if abs(x) < 1e5]
+    for x, got in zip(arguments, compiled_sincos(arguments), strict=True):
+        for value, exact in zip(got, exact_sincos(x), strict=True):
+            error = abs(Decimal(float(value)) - exact) / Decimal(math.ulp(float(exact)))
+            assert error <= 1, (x, value, float(error))
+
+
+def test_sincos_is_libm_where_its_reduction_ends(compiled_sincos):
+    arguments = [1e5, -1e5, 123456.789, 1e10, -1e22, 1e300, 1.7976931348623157e308]
+    for x, (sine, cosine) in zip(arguments, compiled_sincos(arguments), strict=True):
+        assert sine == pytest.approx(math.sin(x), rel=2.3e-16, abs=0)
+        assert cosine == pytest.approx(math.cos(x), rel=2.3e-16, abs=0)
+
+
+def test_sincos_of_what_is_no_angle(compiled_sincos):
+    assert np.isnan(compiled_sincos([math.nan, math.inf, -math.inf])).all()
+
+
+def test_sincos_keeps_the_sign_of_zero(compiled_sincos):
+    for zero in (0.0, -0.0):
+        sine, cosine = compiled_sincos([zero])[0]
+        assert sine == 0.0
+        assert math.copysign(1, sine) == math.copysign(1, zero)
+        assert cosine == 1.0
