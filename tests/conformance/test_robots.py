@@ -37,9 +37,10 @@ def expressions(name):
         "J": J,
         "drift": drift,
         "points": points,
-        "point_velocities": ca.jacobian(points, d.q) @ d.v,
+        "point_velocities": d.row(points)[0] @ d.v,
         "energy_rate": ca.jtimes(d.kinetic + d.potential, d.x, rates),
         "put_in": ca.dot(d.u, d.S.T @ d.v) - ca.dot(d.damping, d.v),
+        "damped": d.damping * d.v,
         "power_scale": ca.sum1(ca.fabs(d.force * d.v))
         + ca.sum1(ca.fabs(d.S @ d.u * d.v))
         + ca.sum1(ca.fabs(d.h * d.v)),
@@ -107,6 +108,7 @@ def test_power_balance_along_the_free_flow(name, data):
         evaluate(name, key, q, v, u, parameters).item() for key in ("energy_rate", "put_in", "power_scale")
     )
     assert rate == pytest.approx(put_in, rel=0, abs=1e-11 * (1 + scale))
+    assert (evaluate(name, "damped", q, v, u, parameters) >= 0).all(), "damping must take energy out"
 
 
 # -- kinematics --------------------------------------------------------------------------------

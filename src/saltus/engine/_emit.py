@@ -61,6 +61,7 @@ class _Tape:
         self.text: list[str] = []
         self.operands: list[tuple[int, ...]] = []
         self.known: dict[tuple[Any, ...], int] = {}
+        self.before: dict[int, str] = {}
 
     def add(self, key: tuple[Any, ...], text: str, operands: tuple[int, ...] = ()) -> int:
         if key in self.known:
@@ -84,6 +85,20 @@ class _Tape:
         if op in _UNARY:
             return self.add((op, *key_operands), _UNARY[op].format(*names), operands)
         raise NotImplementedError(f"the operation {op} of CasADi has no translation in saltus.engine._emit")
+
+    def divide_once(self, alive: list[bool]) -> None:
+        """Several divisions by one number become one division and products."""
+        by: dict[int, list[int]] = {}
+        for (op, *operands), k in self.known.items():
+            if op == ca.OP_DIV and alive[k]:
+                by.setdefault(operands[1], []).append(k)
+        for divisor, quotients in by.items():
+            if len(quotients) > 1:
+                first = min(quotients)
+                for k in quotients:
+                    above = self.operands[k][0]
+                    self.text[k] = f"a{above} * i{divisor}"
+                self.before[first] = f"i{divisor} = 1.0 / a{divisor}"
 
     def live(self, roots: list[int]) -> list[bool]:
         alive = [False] * len(self.text)
@@ -124,7 +139,10 @@ def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any 
             where[target[0]] = tape.apply(op, tuple(where[s] for s in source))
     alive = tape.live(list(results.values()))
     lines = [f"def {name}(t, x, u, p, out):"]
-    lines += [f"    a{k} = {text}" for k, text in enumerate(tape.text) if alive[k]]
+    tape.divide_once(alive)
+    for k, text in enumerate(tape.text):
+        if alive[k]:
+            lines += [f"    {line}" for line in (tape.before.get(k), f"a{k} = {text}") if line]
     checks = [f"a{results[k]} > 0.0" for k in range(n_out, n_out + pivots.numel())]
     if checks:
         lines.append(f"    if not ({' and '.join(checks)}):")

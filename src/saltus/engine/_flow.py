@@ -173,6 +173,14 @@ def flow(I, D, t, y, dy, lam):
     return call_part(I[L.FLOW], I, D, t, 0.0, y, dy, lam)
 
 
+@compiled
+def rate(I, D, t, y, dy, lam, simple):
+    """The same for a stage of a step; ``simple`` (no contacts, inputs held) goes straight to the kernel."""
+    if simple:
+        return SINGULAR if call_kernel(I[L.FREE], t, D, y, I[L.U], I[L.P], dy) != 0 else 0
+    return flow(I, D, t, y, dy, lam)
+
+
 def flow_part(I, D, t, h, y, dy, lam):
     """The part behind `flow`."""
     if I[L.CONTROL_KIND] == L.CONTINUOUS:

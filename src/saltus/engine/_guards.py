@@ -79,18 +79,19 @@ def _note(I, D, values, kind):
 
 
 @compiled
-def screen(I, D, t, h, stages):
+def screen(I, D, t, h):
     """Mark the guards that may have a zero in the step just made; returns how many.
 
     Force guards are judged by their values at the stages, the others by five samples of the
     dense output; a guard whose fourth difference is large is not resolved by them and is
     looked at on a finer grid.
     """
-    return call_part(I[L.SCREEN], I, D, t, h, stages, 0, 0)
+    return call_part(I[L.SCREEN], I, D, t, h, 0, 0, 0)
 
 
-def screen_part(I, D, t, h, stages, b, c):
+def screen_part(I, D, t, h, a, b, c):
     """The part behind `screen`."""
+    stages = I[L.NSTAGE]
     ng, g0, g1, grid = I[L.NGUARD], I[L.G0], I[L.G1], I[L.GRID]
     low, high = I[L.GLOW], I[L.GHIGH]
     forces = kinematic = False
@@ -110,7 +111,7 @@ def screen_part(I, D, t, h, stages, b, c):
     I[L.UNRESOLVED] = 0
     if kinematic:
         for j in range(1, 4):
-            dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], 0.25 * j, D, I[L.YD])
+            dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], 0.25 * j, D, I[L.YD], I[L.N])
             kinematics(I, D, t + 0.25 * j * h, I[L.YD])
             guards(I, D, I[L.LAM], grid + j * ng)
             _note(I, D, grid + j * ng, KINEMATIC)
@@ -138,7 +139,7 @@ def screen_part(I, D, t, h, stages, b, c):
 def guards_at(I, D, t, h, s, forces, out):
     """All guards at a fraction s of the step, on the dense output."""
     never_inline()
-    dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], s, D, I[L.YD])
+    dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], s, D, I[L.YD], I[L.N])
     if forces:
         flow(I, D, t + s * h, I[L.YD], I[L.KD], I[L.LAMD])
     kinematics(I, D, t + s * h, I[L.YD])

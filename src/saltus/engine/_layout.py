@@ -11,10 +11,24 @@ import numpy as np
 
 # Sizes: coordinates, velocities, inputs, state (q, v), state with the three energy integrals,
 # how many of these are integrated, units, contact rows, guards of the robot, guards in all.
-_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NRC"]
+_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NRC", "NSTAGE", "ORDER"]
 
 # Addresses of compiled code.
-_ADDRESSES = ["FREE", "TERMS", "GAPS", "ENERGY", "CONTROL", "PLASTIC", "FLOW", "CHOOSE", "IMPACT", "SCREEN", "LOCATE"]
+_ADDRESSES = [
+    "FREE",
+    "TERMS",
+    "GAPS",
+    "ENERGY",
+    "CONTROL",
+    "PLASTIC",
+    "STEP",
+    "DENSIFY",
+    "FLOW",
+    "CHOOSE",
+    "IMPACT",
+    "SCREEN",
+    "LOCATE",
+]
 
 # Run state and limits.
 _STATE = [

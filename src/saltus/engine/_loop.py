@@ -1,9 +1,6 @@
 """The loop: enter a mode, step, find events, handle them, record, until something ends the run."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 from saltus._native import compiled, never_inline
 from saltus.contact._ground import FORCE, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, STICK, TEST, edge
@@ -26,9 +23,12 @@ from saltus.engine._status import (
     STEPS_FULL,
     TERMINAL,
 )
-from saltus.engine._tableau import Tableau, compiled_step
+from saltus.engine._tableau import step
 
 ON_GROUND = 1e-9
+
+# Logarithm of the smallest error that the step controller remembers.
+LOWEST_ERROR = math.log(1e-4)
 
 
 @compiled
@@ -359,189 +359,178 @@ def slope_at(I, D, t, h, s, slot):
     return rise / ((high - low) * h)
 
 
-def make_advance(tableau: Tableau) -> Any:
-    """The loop for one method, ready to be compiled as an entry point."""
-    step, dense = compiled_step(tableau)
-    stages, order = tableau.count, tableau.order
-    expo = 0.2 - 0.75 * 0.04 if order == 5 else 1.0 / order
+@compiled
+def land(I, D, t, h, s, which):
+    """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
+    never_inline()
+    rate = slope_at(I, D, t, h, s, which)
+    length = s * h
+    last = math.inf
+    for _ in range(6):
+        if step(I, D, t, length) != 0:
+            return -1.0
+        kinematics(I, D, t + length, I[L.YN])
+        guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
+        g = D[I[L.G1] + which]
+        if g == 0.0 or rate >= 0.0:
+            break
+        change = g / rate
+        if abs(change) <= 0.5 * ulp(t + length) or abs(change) >= 0.5 * last:
+            break
+        if not 0.0 < length - change <= h * (1.0 + 1e-9):
+            break
+        last = abs(change)
+        length -= change
+    return length
 
-    @compiled
-    def land(I, D, t, h, s, which):
-        """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
-        never_inline()
-        rate = slope_at(I, D, t, h, s, which)
-        length = s * h
-        last = math.inf
-        for _ in range(6):
-            if step(I, D, t, length) != 0:
-                return -1.0
-            kinematics(I, D, t + length, I[L.YN])
-            guards(I, D, I[L.LAM] + (stages - 1) * I[L.NROW], I[L.G1])
-            g = D[I[L.G1] + which]
-            if g == 0.0 or rate >= 0.0:
-                break
-            change = g / rate
-            if abs(change) <= 0.5 * ulp(t + length) or abs(change) >= 0.5 * last:
-                break
-            if not 0.0 < length - change <= h * (1.0 + 1e-9):
-                break
-            last = abs(change)
-            length -= change
-        return length
 
-    @compiled
-    def finish(I, D, h):
-        """Dense output of the step just made, then its end moved onto the closed contacts."""
-        dense(I, D, h)
+@compiled
+def accept(I, D):
+    """Make the end of the step the present state, and its last stage the next first."""
+    y, yn, k, nr = I[L.Y], I[L.YN], I[L.K], I[L.NROW]
+    last = k + (I[L.NSTAGE] - 1) * I[L.NY]
+    for i in range(I[L.NY]):
+        D[k + i] = D[last + i]
+    for i in range(I[L.N]):
+        D[y + i] = D[yn + i]
+    for r in range(nr):
+        D[I[L.LAM] + r] = D[I[L.LAM] + (I[L.NSTAGE] - 1) * nr + r]
+
+
+def advance(I, D, steps, events):
+    """Go on until the run ends, pauses or runs out of room; the status says which."""
+    budget = I[L.BUDGET]
+    while True:
+        t = D[L.T]
+        if I[L.NEVENT] + 1 >= I[L.EVENT_ROOM]:
+            return EVENTS_FULL
+        if I[L.ENTRY] == L.CAUSE_START:
+            I[L.ENTRY] = L.CAUSE_BREAK
+            if place_units(I, D, t):
+                open_event(I, D, t, 0, L.CAUSE_GUARD)
+                for unit in range(I[L.NUNIT] - 1, -1, -1):
+                    if I[I[L.FIRED] + L.SLOTS * unit] == 1:
+                        D[I[L.EVENT] + L.E_GUARD] = L.SLOTS * unit
+                code = change_units(I, D, t, I[L.Y])
+                if code != 0:
+                    close_event(I, D, events, True)
+                    return code
+        if I[L.ENTRY] != L.CAUSE_NONE:
+            code = enter(I, D, events)
+            if code != 0:
+                if I[L.PENDING] == 1:
+                    close_event(I, D, events, True)
+                return code
+            if D[L.H] <= 0.0:
+                D[L.H] = first_step(I, D)
+        if I[L.NEVENT] >= I[L.MAXEVENT]:
+            return EVENT_LIMIT
+        if t >= D[L.T_END]:
+            return FINISHED
+        if I[L.NSTEP] >= I[L.MAXSTEP]:
+            return STEP_LIMIT
+        if I[L.NRECORD] + 1 >= I[L.STEP_ROOM]:
+            return STEPS_FULL
+        if budget <= 0:
+            return PAUSED
+        budget -= 1
+
+        # no step crosses the end, a break of the schedule or a sample
+        stop, why = D[L.T_END], L.CAUSE_NONE
+        if I[L.PIECE] < I[L.NBREAK] and D[I[L.BREAKS] + I[L.PIECE]] <= stop:
+            stop, why = D[I[L.BREAKS] + I[L.PIECE]], L.CAUSE_BREAK
+        if I[L.CONTROL_KIND] == L.SAMPLED:
+            sample = D[L.T_SAMPLE] * D[L.PERIOD]
+            if sample < stop:
+                stop, why = sample, L.CAUSE_SAMPLE
+            elif sample == stop:
+                why = L.CAUSE_SAMPLE
+        h = min(D[L.H], D[L.H_MAX])
+        arrives = h >= stop - t or h >= 0.999 * (stop - t)
+        if arrives:
+            h = stop - t
+
+        code = step(I, D, t, h)
+        error = D[L.ERROR]
+        if code in (CONTROLLER_FAILED, CONTROLLER_NOT_FINITE):
+            return code
+        if code != 0 or not error <= 1.0:
+            I[L.NREJECT] += 1
+            I[L.REJECTED] = 1
+            if code != 0 or not math.isfinite(error):
+                D[L.H] = 0.1 * h
+            else:
+                D[L.H] = h * max(0.2, 0.9 * error ** (-1.0 / I[L.ORDER]))
+            if D[L.H] <= ulp(t):
+                if code != 0:
+                    return code
+                return COLLAPSE if math.isfinite(error) else NOT_FINITE
+            continue
+
+        # the natural size of the next step, by Gustafsson's controller [hairer1993, IV.2]
+        size = math.log(max(error, 1e-10))
+        factor = 0.9 * math.exp(0.04 * D[L.ERROR_OLD] - (1.0 / I[L.ORDER] - 0.03) * size)
+        factor = min(max(factor, 0.2), 1.0 if I[L.REJECTED] == 1 else 10.0)
+        D[L.ERROR_OLD] = max(size, LOWEST_ERROR)
+        I[L.REJECTED] = 0
+        natural = h * factor
+        if arrives:
+            natural = max(natural, min(D[L.H], 10.0 * h))
+
+        which = -1
         if I[L.NCLOSED] > 0:
             project(I, D, I[L.YN])  # the terms are those of the last stage, the end itself
-
-    @compiled
-    def accept(I, D):
-        """Make the end of the step the present state, and its last stage the next first."""
-        y, yn, k, nr = I[L.Y], I[L.YN], I[L.K], I[L.NROW]
-        last = k + (stages - 1) * I[L.NY]
-        for i in range(I[L.NY]):
-            D[k + i] = D[last + i]
-        for i in range(I[L.N]):
-            D[y + i] = D[yn + i]
-        for r in range(nr):
-            D[I[L.LAM] + r] = D[I[L.LAM] + (stages - 1) * nr + r]
-
-    def advance(I, D, steps, events):
-        """Go on until the run ends, pauses or runs out of room; the status says which."""
-        budget = I[L.BUDGET]
-        while True:
-            t = D[L.T]
-            if I[L.NEVENT] + 1 >= I[L.EVENT_ROOM]:
-                return EVENTS_FULL
-            if I[L.ENTRY] == L.CAUSE_START:
-                I[L.ENTRY] = L.CAUSE_BREAK
-                if place_units(I, D, t):
-                    open_event(I, D, t, 0, L.CAUSE_GUARD)
-                    for unit in range(I[L.NUNIT] - 1, -1, -1):
-                        if I[I[L.FIRED] + L.SLOTS * unit] == 1:
-                            D[I[L.EVENT] + L.E_GUARD] = L.SLOTS * unit
-                    code = change_units(I, D, t, I[L.Y])
-                    if code != 0:
-                        close_event(I, D, events, True)
-                        return code
-            if I[L.ENTRY] != L.CAUSE_NONE:
-                code = enter(I, D, events)
-                if code != 0:
-                    if I[L.PENDING] == 1:
-                        close_event(I, D, events, True)
-                    return code
-                if D[L.H] <= 0.0:
-                    D[L.H] = first_step(I, D)
-            if I[L.NEVENT] >= I[L.MAXEVENT]:
-                return EVENT_LIMIT
-            if t >= D[L.T_END]:
-                return FINISHED
-            if I[L.NSTEP] >= I[L.MAXSTEP]:
-                return STEP_LIMIT
-            if I[L.NRECORD] + 1 >= I[L.STEP_ROOM]:
-                return STEPS_FULL
-            if budget <= 0:
-                return PAUSED
-            budget -= 1
-
-            # no step crosses the end, a break of the schedule or a sample
-            stop, why = D[L.T_END], L.CAUSE_NONE
-            if I[L.PIECE] < I[L.NBREAK] and D[I[L.BREAKS] + I[L.PIECE]] <= stop:
-                stop, why = D[I[L.BREAKS] + I[L.PIECE]], L.CAUSE_BREAK
-            if I[L.CONTROL_KIND] == L.SAMPLED:
-                sample = D[L.T_SAMPLE] * D[L.PERIOD]
-                if sample < stop:
-                    stop, why = sample, L.CAUSE_SAMPLE
-                elif sample == stop:
-                    why = L.CAUSE_SAMPLE
-            h = min(D[L.H], D[L.H_MAX])
-            arrives = h >= stop - t or h >= 0.999 * (stop - t)
-            if arrives:
-                h = stop - t
-
-            code = step(I, D, t, h)
-            error = D[L.ERROR]
-            if code in (CONTROLLER_FAILED, CONTROLLER_NOT_FINITE):
+        D[L.BEYOND] = same_time(t) / h if arrives else 0.0
+        if I[L.NGUARD] > 0:
+            if screen(I, D, t, h) > 0:
+                which = locate(I, D, t, h)
+                s = D[L.FRACTION]
+                if which >= 0:
+                    fire(I, D, h, s)
+                    whole = h
+                    h = land(I, D, t, h, s, which)
+                    if h < 0.0:
+                        # a shorter step failed where the longer did not: try again, shorter
+                        D[L.H] = 0.5 * whole
+                        if D[L.H] <= ulp(t):
+                            return COLLAPSE
+                        continue
+                    if I[L.NCLOSED] > 0:
+                        project(I, D, I[L.YN])
+                    arrives = arrives and abs(stop - t - h) <= same_time(t)
+                    natural = max(h, min(natural, whole))
+                else:
+                    kinematics(I, D, t + h, I[L.YN])
+                    guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
+        record_step(I, D, steps, t, h)
+        accept(I, D)
+        D[L.H] = natural
+        D[L.T] = stop if arrives else t + h
+        if D[L.T] > t + 2.0 * ulp(t):
+            I[L.SAME_TIME] = 0
+        else:
+            I[L.SAME_TIME] += 1
+            if I[L.SAME_TIME] > 50:
+                return STALLED if which >= 0 else COLLAPSE
+        for slot in range(I[L.NGUARD]):
+            D[I[L.G0] + slot] = D[I[L.G1] + slot]
+            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, I[L.Y]):
+                I[I[L.ZERO] + slot] = 0
+        if which >= 0:
+            code = handle(I, D, events, which)
+            if code != 0:
+                if I[L.PENDING] == 1:
+                    close_event(I, D, events, True)
                 return code
-            if code != 0 or not error <= 1.0:
-                I[L.NREJECT] += 1
-                I[L.REJECTED] = 1
-                if code != 0 or not math.isfinite(error):
-                    D[L.H] = 0.1 * h
-                else:
-                    D[L.H] = h * max(0.2, 0.9 * error ** (-1.0 / order))
-                if D[L.H] <= ulp(t):
-                    if code != 0:
-                        return code
-                    return COLLAPSE if math.isfinite(error) else NOT_FINITE
-                continue
-
-            # the natural size of the next step, by Gustafsson's controller [hairer1993, IV.2]
-            size = max(error, 1e-10)
-            factor = 0.9 * size ** (-expo) * D[L.ERROR_OLD] ** 0.04
-            factor = min(max(factor, 0.2), 1.0 if I[L.REJECTED] == 1 else 10.0)
-            D[L.ERROR_OLD] = max(size, 1e-4)
-            I[L.REJECTED] = 0
-            natural = h * factor
-            if arrives:
-                natural = max(natural, min(D[L.H], 10.0 * h))
-
-            which = -1
-            finish(I, D, h)
-            D[L.BEYOND] = same_time(t) / h if arrives else 0.0
-            if I[L.NGUARD] > 0:
-                if screen(I, D, t, h, stages) > 0:
-                    which = locate(I, D, t, h)
-                    s = D[L.FRACTION]
-                    if which >= 0:
-                        fire(I, D, h, s)
-                        whole = h
-                        h = land(I, D, t, h, s, which)
-                        if h < 0.0:
-                            # a shorter step failed where the longer did not: try again, shorter
-                            D[L.H] = 0.5 * whole
-                            if D[L.H] <= ulp(t):
-                                return COLLAPSE
-                            continue
-                        finish(I, D, h)
-                        arrives = arrives and abs(stop - t - h) <= same_time(t)
-                        natural = max(h, min(natural, whole))
-                    else:
-                        kinematics(I, D, t + h, I[L.YN])
-                        guards(I, D, I[L.LAM] + (stages - 1) * I[L.NROW], I[L.G1])
-            record_step(I, D, steps, t, h)
-            accept(I, D)
-            D[L.H] = natural
-            D[L.T] = stop if arrives else t + h
-            if D[L.T] > t + 2.0 * ulp(t):
-                I[L.SAME_TIME] = 0
+        if arrives and why != L.CAUSE_NONE:
+            if which < 0:
+                open_event(I, D, D[L.T], -1, why)
+                flags_of_closed(I, D)
             else:
-                I[L.SAME_TIME] += 1
-                if I[L.SAME_TIME] > 50:
-                    return STALLED if which >= 0 else COLLAPSE
-            for slot in range(I[L.NGUARD]):
-                D[I[L.G0] + slot] = D[I[L.G1] + slot]
-                if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, I[L.Y]):
-                    I[I[L.ZERO] + slot] = 0
-            if which >= 0:
-                code = handle(I, D, events, which)
-                if code != 0:
-                    if I[L.PENDING] == 1:
-                        close_event(I, D, events, True)
-                    return code
-            if arrives and why != L.CAUSE_NONE:
-                if which < 0:
-                    open_event(I, D, D[L.T], -1, why)
-                    flags_of_closed(I, D)
-                else:
-                    for unit in range(I[L.NUNIT]):
-                        I[I[L.CANDIDATES] + unit] = 0
-                if I[L.PIECE] < I[L.NBREAK] and D[I[L.BREAKS] + I[L.PIECE]] == stop:
-                    I[L.PIECE] += 1
-                if why == L.CAUSE_SAMPLE:
-                    D[L.T_SAMPLE] += 1.0
-                I[L.ENTRY] = why
-
-    return advance
+                for unit in range(I[L.NUNIT]):
+                    I[I[L.CANDIDATES] + unit] = 0
+            if I[L.PIECE] < I[L.NBREAK] and D[I[L.BREAKS] + I[L.PIECE]] == stop:
+                I[L.PIECE] += 1
+            if why == L.CAUSE_SAMPLE:
+                D[L.T_SAMPLE] += 1.0
+            I[L.ENTRY] = why

@@ -33,9 +33,9 @@ from saltus.engine._emit import emit
 from saltus.engine._flow import flow_part
 from saltus.engine._guards import locate_part, screen_part
 from saltus.engine._impact import impact_part
-from saltus.engine._loop import make_advance
-from saltus.engine._sample import make_sample
-from saltus.engine._tableau import find_method
+from saltus.engine._loop import advance
+from saltus.engine._sample import sample
+from saltus.engine._tableau import find_method, step_part, step_source
 from saltus.hybrid import HybridSystem
 
 _POINTER = ctypes.c_void_p
@@ -43,11 +43,8 @@ _POINTER = ctypes.c_void_p
 
 @dataclass(frozen=True)
 class Engine:
-    """The compiled loop and sampler of one method, as Python callables."""
+    """The compiled loop and sampler, as Python callables."""
 
-    method: str
-    stages: int
-    coefficients: int
     advance: Any
     sample: Any
     entries: tuple[Any, ...]
@@ -77,26 +74,26 @@ def _support_key() -> str:
     return "".join((root / name).read_text() for name in ("_native.py", "_sincos.py"))
 
 
-@lru_cache(maxsize=8)
-def engine(method: str) -> Engine:
-    """The engine for a method, compiled once and cached on disk."""
-    tableau = find_method(method)
+@lru_cache(maxsize=1)
+def engine() -> Engine:
+    """The engine, compiled once and cached on disk."""
+    i8, size = types.int64, ctypes.c_int64
     advance_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
-    advance = compile_entry(
-        make_advance(tableau), advance_signature, f"advance-{method}", _engine_key() + repr(tableau)
-    )
-    i8 = types.int64
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
-    sample = compile_entry(make_sample(tableau), sample_signature, f"sample-{method}", _engine_key() + repr(tableau))
-    size = ctypes.c_int64
+    made = compile_entry(advance, advance_signature, "advance", _engine_key())
+    sampler = compile_entry(sample, sample_signature, "sample", _engine_key())
     return Engine(
-        method,
-        tableau.count,
-        tableau.coefficients,
-        ctypes_entry(advance, size, [_POINTER] * 4),
-        ctypes_entry(sample, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
-        (advance, sample),
+        ctypes_entry(made, size, [_POINTER] * 4),
+        ctypes_entry(sampler, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
+        (made, sampler),
     )
+
+
+@lru_cache(maxsize=64)
+def _step(method: str, n: int) -> Any:
+    """The step of a method for a number of integrated quantities."""
+    tableau = find_method(method)
+    return compile_entry(step_part(tableau, n), PART, f"{method}-{n}", _engine_key() + step_source(tableau, n))
 
 
 @lru_cache(maxsize=16)
@@ -183,7 +180,7 @@ def arenas(
     system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both arenas of a run, with sizes, addresses and everything constant filled in."""
-    made, eng = program(system), engine(method)
+    made, tableau = program(system), find_method(method)
     m = system.mechanism
     nq, nv, nu = m.nq, m.nv, len(m.actuators)
     nunit, nuser = len(system.units), len(system.guards)
@@ -194,11 +191,11 @@ def arenas(
     terms = [nq, nv, 2, nr * nv, nr * nv, nr * nr, nr, nr]
     sizes = {
         "NQ": nq, "NV": nv, "NU": nu, "NX": nx, "NY": ny, "N": n, "NUNIT": nunit, "NROW": nr,
-        "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": eng.coefficients,
+        "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients,
     }  # fmt: skip
     doubles = {
-        "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": eng.stages * ny,
-        "LAM": eng.stages * nr, "DENSE": eng.coefficients * ny, "U": nu, "MEM": memory,
+        "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": tableau.count * ny,
+        "LAM": tableau.count * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": 4 * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_J": terms[3], "W_MJ": terms[4], "W_A": terms[5],
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
@@ -227,13 +224,15 @@ def arenas(
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.ENERGY, "energy")):
         I[place] = made.address(name)
+    I[L.NSTAGE], I[L.ORDER] = tableau.count, tableau.order
+    I[L.STEP] = _step(method, n).place
     for place, address in _parts(nunit, ng).items():
         I[place] = address
     if nunit:
         I[L.TERMS] = made.address("terms")
         I[L.PLASTIC] = law_address(plastic())
     I[L.EVENT_ROW] = event_row(system)
-    I[L.STEP_ROW] = L.S_VECTORS + nu + n * eng.coefficients
+    I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
     for k, (unit, coefficients) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):

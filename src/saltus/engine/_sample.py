@@ -1,56 +1,91 @@
 """Sampling a finished run: states, forces, inputs and energies anywhere on the recorded steps."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from saltus._native import compiled
 from saltus.engine import _layout as L
 from saltus.engine._flow import energies, flow, make_plan
 from saltus.engine._guards import kinematics
-from saltus.engine._tableau import Tableau, dense_at
+from saltus.engine._tableau import dense_at
 
-STATES, EVERYTHING = range(2)
+PLACES, STATES, EVERYTHING = range(3)
 
 
-def make_sample(tableau: Tableau) -> Any:
-    """The sampler for one method, ready to be compiled as an entry point."""
+@compiled
+def _place(I, steps, index, fraction, count):
+    """Turn increasing times into the step on which each lies and where on it; after an event, not before."""
+    row, last = I[L.STEP_ROW], I[L.NRECORD] - 1
+    step = 0
+    for k in range(count):
+        t = fraction[k]
+        while step < last and steps[(step + 1) * row + L.S_TIME] <= t:
+            step += 1
+        index[k] = step
+        length = steps[step * row + L.S_LENGTH]
+        s = (t - steps[step * row + L.S_TIME]) / length if length > 0.0 else 0.0
+        fraction[k] = min(max(s, 0.0), 1.0)
 
-    def sample(I, D, steps, index, fraction, count, statuses, out, what):
-        """Write a row per sample: state and integrals; then forces, inputs, energies, gaps, row speeds."""
-        ny, nr, nu, nunit = I[L.NY], I[L.NROW], I[L.NU], I[L.NUNIT]
-        wide = ny if what == STATES else ny + nr + nu + 2 + 2 * nunit + nr + I[L.NUSER]
-        arc = -1
-        for k in range(count):
-            row, start = index[k] * I[L.STEP_ROW], k * wide
-            dense_at(steps, row + L.S_VECTORS + nu, I[L.N], I[L.NRC], fraction[k], out, start)
-            if what == STATES:
-                continue
-            t = steps[row + L.S_TIME] + fraction[k] * steps[row + L.S_LENGTH]
-            I[L.PIECE] = int(steps[row + L.S_PIECE])
-            if int(steps[row + L.S_ARC]) != arc:
-                arc = int(steps[row + L.S_ARC])
-                for unit in range(nunit):
-                    I[I[L.STATUS] + unit] = statuses[arc * nunit + unit]
-                make_plan(I, D)
-            y = I[L.Y]
-            for i in range(ny):
-                D[y + i] = out[start + i]
-            for i in range(nu):
-                D[I[L.U] + i] = steps[row + L.S_VECTORS + i]
-            code = flow(I, D, t, y, I[L.K], I[L.LAM])
-            if code != 0:
-                return code
-            energies(I, D, t, y)
-            kinematics(I, D, t, y)
-            start += ny
-            start = copy(D, I[L.LAM], out, start, nr)
-            start = copy(D, I[L.U], out, start, nu)
-            start = copy(D, I[L.ENERGIES], out, start, 2)
-            start = copy(D, I[L.GAP], out, start, 2 * nunit + nr + I[L.NUSER])
+
+def sample(I, D, steps, index, fraction, count, statuses, out, what):
+    """Write a row per sample: state and integrals; then forces, inputs, energies, gaps, row speeds.
+
+    With PLACES, ``fraction`` holds times and is replaced, with ``index``, by where they are.
+    """
+    if what == PLACES:
+        _place(I, steps, index, fraction, count)
         return 0
+    n, nx, ny, nr, nu, nunit = I[L.N], I[L.NX], I[L.NY], I[L.NROW], I[L.NU], I[L.NUNIT]
+    length, vectors = I[L.STEP_ROW], I[L.NRC]
+    if what == STATES:
+        first = 0
+        while first < count:
+            last = first
+            while last < count and index[last] == index[first]:
+                last += 1
+            states_on_step(steps, index[first] * length + L.S_VECTORS + nu, n, vectors, fraction, first, last, out, nx)
+            first = last
+        return 0
+    wide = ny + nr + nu + 2 + 2 * nunit + nr + I[L.NUSER]
+    arc = -1
+    for k in range(count):
+        row, start = index[k] * length, k * wide
+        dense_at(steps, row + L.S_VECTORS + nu, n, vectors, fraction[k], out, start, n)
+        t = steps[row + L.S_TIME] + fraction[k] * steps[row + L.S_LENGTH]
+        I[L.PIECE] = int(steps[row + L.S_PIECE])
+        if int(steps[row + L.S_ARC]) != arc:
+            arc = int(steps[row + L.S_ARC])
+            for unit in range(nunit):
+                I[I[L.STATUS] + unit] = statuses[arc * nunit + unit]
+            make_plan(I, D)
+        y = I[L.Y]
+        for i in range(ny):
+            D[y + i] = out[start + i]
+        for i in range(nu):
+            D[I[L.U] + i] = steps[row + L.S_VECTORS + i]
+        code = flow(I, D, t, y, I[L.K], I[L.LAM])
+        if code != 0:
+            return code
+        energies(I, D, t, y)
+        kinematics(I, D, t, y)
+        start += ny
+        start = copy(D, I[L.LAM], out, start, nr)
+        start = copy(D, I[L.U], out, start, nu)
+        start = copy(D, I[L.ENERGIES], out, start, 2)
+        start = copy(D, I[L.GAP], out, start, 2 * nunit + nr + I[L.NUSER])
+    return 0
 
-    return sample
+
+@compiled
+def states_on_step(steps, r, n, vectors, fraction, first, last, out, nx):
+    """States at all samples that lie on one step: its coefficients are read once."""
+    if vectors != 5:
+        for k in range(first, last):
+            dense_at(steps, r, n, vectors, fraction[k], out, k * nx, nx)
+        return
+    for i in range(nx):
+        a, b, c, d, e = steps[r + i], steps[r + n + i], steps[r + 2 * n + i], steps[r + 3 * n + i], steps[r + 4 * n + i]
+        for k in range(first, last):
+            s = fraction[k]
+            left = 1.0 - s
+            out[k * nx + i] = a + s * (b + left * (c + s * (d + left * e)))
 
 
 @compiled

@@ -12,6 +12,7 @@ from saltus._native import pointer_to
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
+from saltus.engine._loop import LOWEST_ERROR
 from saltus.engine._program import arenas, engine
 from saltus.engine._trajectory import Trajectory
 from saltus.errors import InputError, RunFailed, SaltusError
@@ -90,7 +91,7 @@ def simulate(
     # on which side of zero each of the robot's guards begins
     I[I[L.SIDE] : I[L.SIDE] + own.size] = np.where(own < 0, -1, 1)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
-    steps, events, code = _run(I, D, engine(method).advance, control, progress)
+    steps, events, code = _run(I, D, engine().advance, control, progress)
     run = Trajectory(
         system=system,
         control=control,
@@ -155,7 +156,7 @@ def _fill(
         D[I[place] : I[place] + block.size] = block
     D[L.T], D[L.T_END], D[L.RTOL], D[L.ATOL] = start, until, rtol, atol
     D[L.H], D[L.H_MAX] = first or 0.0, max_step
-    D[L.PERIOD], D[L.ERROR_OLD], D[L.DELTA] = control.period, 1e-4, 1e-6
+    D[L.PERIOD], D[L.ERROR_OLD], D[L.DELTA] = control.period, LOWEST_ERROR, 1e-6
     if control.kind == L.SAMPLED:
         D[L.T_SAMPLE] = math.floor(start / control.period + 1e-9) + 1
     I[L.CONTROL_KIND], I[L.CONTROL] = control.kind, control.address
@@ -189,7 +190,8 @@ def _run(
     used = int(I[L.NRECORD])
     if used == 0:
         # nothing moved: one step of no length holds the start
-        used, steps[0] = 1, 0.0
+        I[L.NRECORD] = used = 1
+        steps[0] = 0.0
         steps[0, L.S_TIME] = D[L.T]
         first = L.S_VECTORS + I[L.NU]
         steps[0, first : first + I[L.N]] = D[I[L.Y] : I[L.Y] + I[L.N]]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
-from saltus._native import compiled, never_inline
+from saltus._native import call_part, compiled
 from saltus.engine import _layout as L
 from saltus.engine import methods
-from saltus.engine._flow import flow
+from saltus.engine._flow import rate
 from saltus.errors import unknown_name
 
 
@@ -57,22 +58,31 @@ def find_method(name: str) -> Tableau:
     return tableau
 
 
-def _combination(weights: tuple[float, ...], stride: str = "") -> str:
-    return " + ".join(f"{weight!r} * D[k{j}{stride} + i]" for j, weight in enumerate(weights) if weight != 0.0)
+def _combination(weights: tuple[float, ...]) -> str:
+    return " + ".join(f"{weight!r} * D[k{j} + i]" for j, weight in enumerate(weights) if weight != 0.0)
 
 
-def step_source(tableau: Tableau) -> str:
-    """Python source of ``step`` and ``dense`` for one method, unrolled over its stages."""
+def step_source(tableau: Tableau, n: int) -> str:
+    """Python source of the part behind `step` for one method and one number of integrated quantities.
+
+    Stages are unrolled and the length of the loops is a constant, which lets the compiler keep
+    everything in registers.
+    """
     last = tableau.count - 1
-    head = ["    n, ny, nr, y = I[L.N], I[L.NY], I[L.NROW], I[L.Y]", "    k0 = I[L.K]"]
+    head = [f"    n, ny, nr, y, k0 = {n}, I[L.NY], I[L.NROW], I[L.Y], I[L.K]"]
     head += [f"    k{j} = k0 + {j} * ny" for j in range(1, tableau.count)]
-    lines = ["def step(I, D, t, h):", *head, "    ys, yn, lam = I[L.YS], I[L.YN], I[L.LAM]"]
+    lines = [
+        "def step_part(I, D, t, h, a, b, c):",
+        *head,
+        "    ys, yn, lam = I[L.YS], I[L.YN], I[L.LAM]",
+        "    simple = nr == 0 and I[L.CONTROL_KIND] != L.CONTINUOUS",
+    ]
     for j in range(1, tableau.count):
         target = "yn" if j == last else "ys"
         lines += [
             "    for i in range(n):",
             f"        D[{target} + i] = D[y + i] + h * ({_combination(tableau.stages[j])})",
-            f"    code = flow(I, D, t + {tableau.nodes[j]!r} * h, {target}, k{j}, lam + {j} * nr)",
+            f"    code = rate(I, D, t + {tableau.nodes[j]!r} * h, {target}, k{j}, lam + {j} * nr, simple)",
             "    if code != 0:",
             "        return code",
         ]
@@ -84,12 +94,9 @@ def step_source(tableau: Tableau) -> str:
         "        e /= atol + rtol * max(abs(D[y + i]), abs(D[yn + i]))",
         "        total += e * e",
         "    D[L.ERROR] = math.sqrt(total / n)",
-        "    return 0",
-        "",
-        "",
-        "def dense(I, D, h):",
-        *head,
-        "    yn, r = I[L.YN], I[L.DENSE]",
+        "    if not total <= n:",
+        "        return 0",
+        "    r = I[L.DENSE]",
         "    for i in range(n):",
         "        change = D[yn + i] - D[y + i]",
         "        bend = h * D[k0 + i] - change",
@@ -100,24 +107,39 @@ def step_source(tableau: Tableau) -> str:
     ]
     for m, weights in enumerate(tableau.dense):
         lines.append(f"        D[r + {4 + m} * n + i] = h * ({_combination(weights)})")
+    lines.append("    return 0")
     return "\n".join(lines) + "\n"
 
 
-def compiled_step(tableau: Tableau) -> tuple[Any, Any]:
-    """The functions ``step`` and ``dense`` of a method, ready to be called from compiled code."""
-    import math
-
-    scope: dict[str, Any] = {"__name__": __name__, "L": L, "flow": flow, "math": math}
-    exec(compile(step_source(tableau), f"<step of {tableau.name}>", "exec"), scope)
-    return compiled(scope["step"]), compiled(scope["dense"])
+def step_part(tableau: Tableau, n: int) -> Any:
+    """The part behind `step` for one method, ready to be compiled."""
+    scope: dict[str, Any] = {"__name__": __name__, "L": L, "rate": rate, "math": math}
+    exec(compile(step_source(tableau, n), f"<step of {tableau.name}>", "exec"), scope)
+    return scope["step_part"]
 
 
 @compiled
-def dense_at(source, r, n, count, s, target, out):
-    """The dense output at a fraction s of the step, from its coefficients at r in one memory to another."""
-    never_inline()
-    for i in range(n):
-        total = source[r + (count - 1) * n + i]
-        for m in range(count - 2, 0, -1):
-            total = source[r + m * n + i] + (s if m % 2 == 0 else 1.0 - s) * total
-        target[out + i] = source[r + i] + s * total
+def step(I, D, t, h):
+    """Make one step from Y to YN, estimate its error and, if that is at most one, prepare its dense output."""
+    return call_part(I[L.STEP], I, D, t, h, 0, 0, 0)
+
+
+@compiled
+def dense_at(source, r, n, count, s, target, out, wanted):
+    """The first ``wanted`` quantities at a fraction s of a step, from its n-vectors of dense output at r."""
+    one, two = s, s * (1.0 - s)
+    three = two * s
+    four = three * (1.0 - s)
+    if count == 5:
+        for i in range(r, r + wanted):
+            total = source[i] + one * source[i + n] + two * source[i + 2 * n]
+            target[out] = total + three * source[i + 3 * n] + four * source[i + 4 * n]
+            out += 1
+        return
+    for i in range(wanted):
+        total = source[r + i] + one * source[r + n + i] + two * source[r + 2 * n + i] + three * source[r + 3 * n + i]
+        weight = four
+        for m in range(4, count):
+            total += weight * source[r + m * n + i]
+            weight *= s if m % 2 == 0 else 1.0 - s
+        target[out + i] = total

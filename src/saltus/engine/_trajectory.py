@@ -16,7 +16,7 @@ from saltus.contact import GUARD_NAMES
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
 from saltus.engine._program import engine
-from saltus.engine._sample import EVERYTHING, STATES
+from saltus.engine._sample import EVERYTHING, PLACES, STATES
 from saltus.engine._status import Status
 from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
@@ -239,12 +239,17 @@ class Trajectory:
         return x[0] if np.ndim(times) == 0 else x
 
     def _places(self, times: np.ndarray, *, before: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Step and fraction of it at which each time is read."""
+        """Step and fraction of it at which each time is read; at an event after it, or ``before`` it."""
         begins = self._begins
-        index = np.searchsorted(begins, times, side="left" if before else "right") - 1
-        index = np.clip(index, 0, len(begins) - 1)
+        index = np.clip(np.searchsorted(begins, times, side="left" if before else "right") - 1, 0, len(begins) - 1)
         lengths = self.step_rows[index, L.S_LENGTH]
         return index, np.clip((times - begins[index]) / np.where(lengths > 0, lengths, 1.0), 0.0, 1.0)
+
+    def _places_in_order(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for increasing times, in one compiled pass."""
+        index, fraction = np.empty(len(times), dtype=np.int64), times.copy()
+        self._call_sampler(index, fraction, 0, PLACES)
+        return index, fraction
 
     @cached_property
     def _begins(self) -> np.ndarray:
@@ -254,11 +259,11 @@ class Trajectory:
         I, D = self.integers.copy(), self.doubles.copy()
         index = np.ascontiguousarray(index, dtype=np.int64)
         fraction = np.ascontiguousarray(fraction, dtype=np.float64)
-        out = np.zeros((len(index), width))
+        out = np.zeros((len(index), width)) if what == EVERYTHING else np.empty((len(index), width))
         steps, statuses = np.ascontiguousarray(self.step_rows), self.arc_statuses
         # a controller that failed is asked again, about times before its failure
         failure, self.control.failure = self.control.failure, None
-        code = engine(self.method).sample(
+        code = engine().sample(
             *map(pointer_to, (I, D, steps, index, fraction)), len(index), pointer_to(statuses), pointer_to(out), what
         )
         again, self.control.failure = self.control.failure, failure
@@ -267,7 +272,7 @@ class Trajectory:
         return out
 
     def _states(self, index: np.ndarray, fraction: np.ndarray) -> np.ndarray:
-        return self._call_sampler(index, fraction, int(self.integers[L.NY]), STATES)[:, : self.integers[L.NX]]
+        return self._call_sampler(index, fraction, int(self.integers[L.NX]), STATES)
 
     @cached_property
     def _grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -288,7 +293,7 @@ class Trajectory:
         if not times.size or end - times[-1] > slack:
             times = np.append(times, end)
         times = np.minimum(times, end)
-        index, fraction = self._places(times)
+        index, fraction = self._places_in_order(times)
         if not jumps.size:
             return times, index, fraction
         left = self._places(jumps, before=True)

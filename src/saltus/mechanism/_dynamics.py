@@ -73,16 +73,22 @@ class Dynamics:
 
 
 class MassSolver:
-    """Solve M x = b by an unrolled L D L^T that skips structural zeros.
+    """Solve M x = b by an unrolled L D L^T that skips structural zeros; two by two by one division.
 
-    The diagonal of D is positive exactly where M is positive definite.
+    The pivots are positive exactly where M is positive definite.
     """
 
     def __init__(self, M: Any):
+        self.M = M
         self.n = n = M.shape[0]
+        self.inverse: list[Any] = []
+        if n == 2:
+            det = M[0, 0] * M[1, 1] - M[0, 1] * M[0, 1]
+            self.pivots = ca.vertcat(M[0, 0], det)
+            self.inverse.append(1 / det)
+            return
         L: list[list[Any]] = [[ca.SX(0)] * n for _ in range(n)]
         D: list[Any] = []
-        self.inverse: list[Any] = []
         for j in range(n):
             d = M[j, j] - sum((L[j][k] * L[j][k] * D[k] for k in range(j)), ca.SX(0))
             D.append(d)
@@ -99,6 +105,10 @@ class MassSolver:
         return ca.horzcat(*columns) if columns else ca.SX.zeros(self.n, 0)
 
     def _column(self, b: Any) -> Any:
+        if self.n == 2:
+            M, scale = self.M, self.inverse[0]
+            # parts first, so that the division is made once
+            return ca.vertcat(M[1, 1] * b[0] - M[0, 1] * b[1], M[0, 0] * b[1] - M[0, 1] * b[0]) * scale
         n, L = self.n, self.L
         y: list[Any] = []
         for i in range(n):
