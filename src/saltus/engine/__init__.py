@@ -2,10 +2,11 @@
 
 from saltus.engine._audit import Audit, Check
 from saltus.engine._control import Command, Control, Mode, State
+from saltus.engine._event import Event
 from saltus.engine._simulate import simulate
 from saltus.engine._status import STATUSES, Status
 from saltus.engine._tableau import Tableau, method_names
-from saltus.engine._trajectory import Event, Trajectory
+from saltus.engine._trajectory import Trajectory
 
 __all__ = [
     "STATUSES",

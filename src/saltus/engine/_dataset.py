@@ -42,7 +42,7 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "velocity": list(m.velocities),
         "coordinate_unit": ("coordinate", list(m.coordinates.values())),
         "velocity_unit": ("velocity", list(m.velocities.values())),
-        "row": run.row_names,
+        "row": run.system.row_names,
         "actuator": list(m.actuators),
         "actuator_unit": ("actuator", [actuator.unit for actuator in m.actuators.values()]),
     }

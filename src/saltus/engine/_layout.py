@@ -22,7 +22,6 @@ _ADDRESSES = [
     "CONTROL",
     "PLASTIC",
     "STEP",
-    "DENSIFY",
     "FLOW",
     "CHOOSE",
     "IMPACT",
@@ -80,7 +79,6 @@ _DOUBLES = [
     "W",  # what the terms kernel writes, and its parts
     "W_ACC",
     "W_POWER",
-    "W_J",
     "W_MJ",
     "W_A",
     "W_B",
@@ -113,7 +111,6 @@ _INTEGERS = [
     "STATUS",
     "ROW",
     "LAW",
-    "NCOEF",
     "TOUCH",  # on the ground with no normal velocity
     "STILL",  # and no tangential velocity either
     "CANDIDATES",
@@ -166,7 +163,6 @@ IGNORE, RECORD, TERMINAL = range(3)
 
 GRID_POINTS = 67
 SLOTS = 3
-EXTRA = 3
 
 
 def arenas(sizes: dict[str, int], doubles: dict[str, int], integers: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -128,7 +128,7 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     MJ = d.solver.solve(J.T)
     bias = J @ d.free_acceleration + (ca.vertcat(*drifts) if drifts else ca.SX.zeros(0))
     free = ca.vertcat(d.qdot, d.free_acceleration, powers)
-    terms = ca.vertcat(free, ca.vec(J.T), ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
+    terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
     user = [ca.SX(guard.expression) for guard in system.guards]
     kinematic = ca.vertcat(*gaps, *slides, J @ d.v, *user)
     return {
@@ -188,7 +188,6 @@ def arenas(
     ny = nx + 3
     n = ny if integrals else nx
     ng = L.SLOTS * nunit + nuser
-    terms = [nq, nv, 2, nr * nv, nr * nv, nr * nr, nr, nr]
     sizes = {
         "NQ": nq, "NV": nv, "NU": nu, "NX": nx, "NY": ny, "N": n, "NUNIT": nunit, "NROW": nr,
         "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients,
@@ -197,7 +196,7 @@ def arenas(
         "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": tableau.count * ny,
         "LAM": tableau.count * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": 4 * nunit, "LIMIT": nu, "BREAKS": breaks,
-        "W": nq, "W_ACC": nv, "W_POWER": 2, "W_J": terms[3], "W_MJ": terms[4], "W_A": terms[5],
+        "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
         "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
         "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
@@ -207,7 +206,6 @@ def arenas(
         "STATUS",
         "ROW",
         "LAW",
-        "NCOEF",
         "TOUCH",
         "STILL",
         "CANDIDATES",

@@ -94,7 +94,7 @@ def step_source(tableau: Tableau, n: int) -> str:
         "        e /= atol + rtol * max(abs(D[y + i]), abs(D[yn + i]))",
         "        total += e * e",
         "    D[L.ERROR] = math.sqrt(total / n)",
-        "    if not total <= n:",
+        "    if a == 0 and not total <= n:",
         "        return 0",
         "    r = I[L.DENSE]",
         "    for i in range(n):",
@@ -119,9 +119,12 @@ def step_part(tableau: Tableau, n: int) -> Any:
 
 
 @compiled
-def step(I, D, t, h):
-    """Make one step from Y to YN, estimate its error and, if that is at most one, prepare its dense output."""
-    return call_part(I[L.STEP], I, D, t, h, 0, 0, 0)
+def step(I, D, t, h, certain):
+    """Make one step from Y to YN, estimate its error and, if that is at most one, prepare its dense output.
+
+    A step that is ``certain`` to be kept gets its dense output in any case.
+    """
+    return call_part(I[L.STEP], I, D, t, h, certain, 0, 0)
 
 
 @compiled

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltus._native import pointer_to
-from saltus.contact import GUARD_NAMES
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
+from saltus.engine._event import Event, named, read_event
 from saltus.engine._program import engine
 from saltus.engine._sample import EVERYTHING, PLACES, STATES
 from saltus.engine._status import Status
@@ -25,47 +25,6 @@ if TYPE_CHECKING:
     import xarray
 
     from saltus.engine._audit import Audit
-
-
-@dataclass(frozen=True)
-class Event:
-    """One event: when, why, and everything before and after it.
-
-    ``guard`` is what caused it; ``guards`` are all that were zero at that instant.
-    """
-
-    t: float
-    guard: str
-    mode_before: str
-    mode_after: str
-    state_before: dict[str, float]
-    state_after: dict[str, float]
-    forces_before: dict[str, float]
-    forces_after: dict[str, float]
-    impulse: dict[str, float]
-    energy_lost: float
-    kappa: float | None = None
-    guards: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        record: dict[str, Any] = {
-            "t": self.t,
-            "guard": self.guard,
-            "guards": list(self.guards),
-            "from": self.mode_before,
-            "to": self.mode_after,
-            "before": self.state_before,
-            "after": self.state_after,
-            "forces_before": self.forces_before,
-            "forces_after": self.forces_after,
-        }
-        if any(self.impulse.values()):
-            record["impulse"] = self.impulse
-            record["energy_lost"] = self.energy_lost
-        if self.kappa is not None:
-            record["kappa"] = self.kappa
-        return record
 
 
 @dataclass(frozen=True)
@@ -119,7 +78,7 @@ class Trajectory:
     def final(self) -> dict[str, float]:
         """The last state, by name."""
         start = self.integers[L.Y]
-        return self._named(self.doubles[start : start + self.integers[L.NX]])
+        return named(self.system, self.doubles[start : start + self.integers[L.NX]])
 
     @property
     def steps(self) -> int:
@@ -153,52 +112,7 @@ class Trajectory:
     @cached_property
     def events(self) -> list[Event]:
         """Every event, in order of time."""
-        return [self._event(row) for row in self.event_rows]
-
-    def _event(self, row: np.ndarray) -> Event:
-        nx, ny, nr, nunit = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NUNIT))
-        parts = np.split(row[L.E_VECTORS :], np.cumsum([ny, ny, nr, nr, nr, nunit]))
-        before, after, forces, forces_after, impulse, old, new = parts
-        mode = self.system.mode_name
-        kappa = float(row[L.E_KAPPA])
-        return Event(
-            t=float(row[L.E_TIME]),
-            guard=self._guard_name(row, old),
-            mode_before=mode(old.astype(int).tolist()),
-            mode_after="end" if row[L.E_ENDED] else mode(new.astype(int).tolist()),
-            state_before=self._named(before[:nx]),
-            state_after=self._named(after[:nx]),
-            forces_before=self._rows(forces),
-            forces_after=self._rows(forces_after),
-            impulse=self._rows(impulse),
-            energy_lost=float(row[L.E_KINETIC] - row[L.E_KINETIC_AFTER]),
-            kappa=None if math.isnan(kappa) else kappa,
-            guards=tuple(self._slot_name(k, old) for k in range(52) if int(row[L.E_FIRED]) >> k & 1),
-        )
-
-    def _guard_name(self, row: np.ndarray, statuses: np.ndarray) -> str:
-        causes = {L.CAUSE_BREAK: "break", L.CAUSE_SAMPLE: "sample"}
-        if int(row[L.E_CAUSE]) in causes:
-            return causes[int(row[L.E_CAUSE])]
-        return self._slot_name(int(row[L.E_GUARD]), statuses)
-
-    def _slot_name(self, slot: int, statuses: np.ndarray) -> str:
-        units = self.system.units
-        if slot >= L.SLOTS * len(units):
-            return self.system.guards[slot - L.SLOTS * len(units)].name
-        unit = slot // L.SLOTS
-        return f"{units[unit].name}.{GUARD_NAMES[int(statuses[unit])][slot % L.SLOTS]}"
-
-    def _named(self, x: np.ndarray) -> dict[str, float]:
-        return dict(zip(self.system.state_names, map(float, x), strict=True))
-
-    @property
-    def row_names(self) -> list[str]:
-        """Names of the contact rows: unit and direction."""
-        return [f"{unit.name}.{direction}" for unit in self.system.units for direction in ("t", "n")]
-
-    def _rows(self, values: np.ndarray) -> dict[str, float]:
-        return dict(zip(self.row_names, map(float, values), strict=True))
+        return [read_event(self.system, row) for row in self.event_rows]
 
     # -- arcs -------------------------------------------------------------------------------
 

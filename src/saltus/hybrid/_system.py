@@ -101,6 +101,11 @@ class HybridSystem:
         return self.mechanism.state_names
 
     @property
+    def row_names(self) -> list[str]:
+        """Names of the contact rows: unit and direction."""
+        return [f"{unit.name}.{direction}" for unit in self.units for direction in ("t", "n")]
+
+    @property
     def parameter_values(self) -> np.ndarray:
         """Values of the parameters, in order."""
         return np.array([self.values[name] for name in self.mechanism.parameters], dtype=float)

@@ -1,0 +1,150 @@
+"""Handling events: reach them by a step of the right length, then end, strike, name or test what is next."""
+
+import math
+
+from saltus._native import compiled, never_inline
+from saltus.contact._ground import IMPACT, TEST, edge
+from saltus.engine import _layout as L
+from saltus.engine._entry import flags_of_closed, place_units
+from saltus.engine._guards import guard_at, guards, kinematics
+from saltus.engine._impact import impact
+from saltus.engine._record import counts, open_event
+from saltus.engine._status import TERMINAL
+from saltus.engine._tableau import step
+
+
+@compiled
+def ulp(t):
+    """The spacing of doubles near t, and never less than that near one second's thousandth."""
+    return 2.3e-16 * max(abs(t), 1e-3)
+
+
+@compiled
+def same_time(t):
+    """Instants nearer than this count as one."""
+    return 1e-12 * max(1.0, abs(t))
+
+
+@compiled
+def fire(I, D, h, s):
+    """Mark every guard whose zero is at this instant."""
+    never_inline()
+    for slot in range(I[L.NGUARD]):
+        together = I[I[L.SUSPECT] + slot] == 1 and abs(D[I[L.ROOT] + slot] - s) * h <= same_time(D[L.T])
+        I[I[L.FIRED] + slot] = 1 if together else 0
+
+
+@compiled
+def slope_at(I, D, t, h, s, slot):
+    """Rate of a guard in time at a fraction of the step, on the dense output."""
+    never_inline()
+    width = 1e-4 * s
+    low, high = s - width, min(1.0, s + width)
+    rise = guard_at(I, D, t, h, high, slot) - guard_at(I, D, t, h, low, slot)
+    return rise / ((high - low) * h)
+
+
+@compiled
+def land(I, D, t, h, s, which):
+    """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
+    never_inline()
+    rate = slope_at(I, D, t, h, s, which)
+    length = s * h
+    last = math.inf
+    for _ in range(6):
+        if step(I, D, t, length, 1) != 0:
+            return -1.0
+        kinematics(I, D, t + length, I[L.YN])
+        guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
+        g = D[I[L.G1] + which]
+        if g == 0.0 or rate >= 0.0:
+            break
+        change = g / rate
+        if abs(change) <= 0.5 * ulp(t + length) or abs(change) >= 0.5 * last:
+            break
+        if not 0.0 < length - change <= h * (1.0 + 1e-9):
+            break
+        last = abs(change)
+        length -= change
+    return length
+
+
+@compiled
+def handle(I, D, which):
+    """Deal with all guards that fired: end the run, strike, name or test the next statuses."""
+    never_inline()
+    t, y, nunit = D[L.T], I[L.Y], I[L.NUNIT]
+    kinematics(I, D, t, y)
+    flags_of_closed(I, D)
+    primary = -1
+    for slot in range(I[L.NGUARD] - 1, -1, -1):
+        if I[I[L.FIRED] + slot] == 1 and counts(I, slot):
+            primary = slot
+    open_event(I, D, t, primary if primary >= 0 else which, L.CAUSE_GUARD if primary >= 0 else L.CAUSE_REARM)
+    ended = False
+    for user in range(I[L.NUSER]):
+        slot = L.SLOTS * nunit + user
+        if I[I[L.FIRED] + slot] == 1:
+            if counts(I, slot) and I[I[L.ACTION] + user] == L.TERMINAL:
+                ended = True
+                D[I[L.EVENT] + L.E_GUARD] = slot
+            I[I[L.SIDE] + user] = -I[I[L.SIDE] + user]
+    if ended:
+        return TERMINAL
+    return change_units(I, D, t, y)
+
+
+@compiled
+def change_units(I, D, t, y):
+    """Impacts, named statuses and tests that the fired guards of units ask for."""
+    never_inline()
+    nunit = I[L.NUNIT]
+    striking = False
+    tested = False
+    for unit in range(nunit):
+        status = I[I[L.STATUS] + unit]
+        row = I[I[L.ROW] + unit]
+        for slot in range(L.SLOTS):
+            if I[I[L.FIRED] + L.SLOTS * unit + slot] == 0:
+                continue
+            target = edge(status, slot)
+            if target == IMPACT:
+                if D[I[L.GAP_V] + row + 1] < -1e-13:
+                    striking = True
+                else:
+                    I[I[L.FIRED] + L.SLOTS * unit] = 0
+                    I[I[L.TOUCH] + unit] = 1  # grazing: on the ground without a strike
+                    tested = True
+            elif target == TEST:
+                I[I[L.STILL] + unit] = 1
+                tested = True
+            else:
+                I[I[L.CANDIDATES] + unit] = 1 << target
+                I[I[L.ENDED] + unit] = status
+                break
+    if striking:
+        code = impact(I, D, t, y)
+        if code != 0:
+            return code
+        kinematics(I, D, t, y)
+    for unit in range(nunit):
+        # units that no event concerns keep their status unless forces jump
+        if I[I[L.CANDIDATES] + unit] == 0 and not striking and not tested:
+            I[I[L.CANDIDATES] + unit] = 1 << I[I[L.STATUS] + unit]
+    I[L.ENTRY] = L.CAUSE_GUARD
+    return 0
+
+
+@compiled
+def begin(I, D):
+    """At the start, units that strike the ground at once do so in an event of its own."""
+    never_inline()
+    t = D[L.T]
+    I[L.ENTRY] = L.CAUSE_BREAK
+    if not place_units(I, D, t):
+        return 0
+    first = 0
+    while I[I[L.FIRED] + first] == 0:
+        first += 1
+    open_event(I, D, t, first, L.CAUSE_GUARD)
+    return change_units(I, D, t, I[L.Y])

@@ -1,0 +1,102 @@
+"""The record that a run leaves: one row for each step, one for each event."""
+
+import math
+
+from saltus._native import compiled, never_inline
+from saltus.engine import _layout as L
+from saltus.engine._flow import energies
+
+
+@compiled
+def record_step(I, D, steps, t, h):
+    """Store a step: when, how long, its inputs and its dense output."""
+    I[L.NSTEP] += 1
+    if I[L.KEEP] == 0:
+        return
+    row = I[L.NRECORD] * I[L.STEP_ROW]
+    steps[row + L.S_TIME] = t
+    steps[row + L.S_LENGTH] = h
+    steps[row + L.S_PIECE] = I[L.PIECE]
+    steps[row + L.S_ARC] = I[L.ARC]
+    nu = I[L.NU]
+    for i in range(nu):
+        steps[row + L.S_VECTORS + i] = D[I[L.U] + i]
+    row += L.S_VECTORS + nu
+    for i in range(I[L.N] * I[L.NRC]):
+        steps[row + i] = D[I[L.DENSE] + i]
+    I[L.NRECORD] += 1
+
+
+@compiled
+def counts(I, slot):
+    """Whether a crossing of a guard is an event: one of the robot's own may count in one direction only."""
+    user = slot - L.SLOTS * I[L.NUNIT]
+    if user < 0:
+        return True
+    direction = I[I[L.DIRECTION] + user]
+    falling = I[I[L.SIDE] + user] == 1
+    return direction == 2 or falling == (direction == 0)
+
+
+@compiled
+def open_event(I, D, t, guard, cause):
+    """Begin the record of an event with everything before it."""
+    never_inline()
+    E, ny, nr = I[L.EVENT], I[L.NY], I[L.NROW]
+    D[E + L.E_TIME] = t
+    D[E + L.E_GUARD] = guard
+    D[E + L.E_CAUSE] = cause
+    D[E + L.E_ARC] = I[L.ARC]
+    D[E + L.E_KAPPA] = math.nan
+    fired = 0.0
+    for slot in range(min(I[L.NGUARD], 52)):
+        if I[I[L.FIRED] + slot] == 1 and counts(I, slot):
+            fired += 2.0**slot
+    D[E + L.E_FIRED] = fired
+    energies(I, D, t, I[L.Y])
+    D[E + L.E_KINETIC] = D[I[L.ENERGIES]]
+    D[E + L.E_POTENTIAL] = D[I[L.ENERGIES] + 1]
+    v = E + L.E_VECTORS
+    for i in range(ny):
+        D[v + i] = D[I[L.Y] + i]
+    v += 2 * ny
+    for r in range(nr):
+        D[v + r] = D[I[L.LAM] + r]
+        D[I[L.IMPULSE] + r] = 0.0
+    v += 3 * nr
+    for unit in range(I[L.NUNIT]):
+        D[v + unit] = I[I[L.STATUS] + unit]
+    I[L.PENDING] = 1
+
+
+@compiled
+def close_event(I, D, events, ended):
+    """Complete the record of an event with everything after it, and store it."""
+    never_inline()
+    E, ny, nr, nunit = I[L.EVENT], I[L.NY], I[L.NROW], I[L.NUNIT]
+    energies(I, D, D[L.T], I[L.Y])
+    D[E + L.E_KINETIC_AFTER] = D[I[L.ENERGIES]]
+    v = E + L.E_VECTORS
+    for i in range(ny):
+        D[v + ny + i] = D[I[L.Y] + i]
+    v += 2 * ny
+    for r in range(nr):
+        D[v + nr + r] = D[I[L.LAM] + r]
+        D[v + 2 * nr + r] = D[I[L.IMPULSE] + r]
+    v += 3 * nr
+    changed = False
+    for unit in range(nunit):
+        status = I[I[L.STATUS] + unit]
+        D[v + nunit + unit] = status
+        changed = changed or D[v + unit] != status
+    D[E + L.E_ENDED] = 1.0 if ended else 0.0
+    I[L.PENDING] = 0
+    cause = D[E + L.E_CAUSE]
+    if not changed and not ended and (cause == L.CAUSE_BREAK or cause == L.CAUSE_SAMPLE or cause == L.CAUSE_REARM):
+        return
+    if changed and not ended:
+        I[L.ARC] += 1
+    row = I[L.NEVENT] * I[L.EVENT_ROW]
+    for k in range(I[L.EVENT_ROW]):
+        events[row + k] = D[E + k]
+    I[L.NEVENT] += 1
