@@ -77,7 +77,7 @@ def expected_outputs(system, *inputs):
     guards = [value(guard.expression).item() for guard in system.guards]
     return {
         "free": free,
-        "terms": np.concatenate([free, J.ravel(), MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
+        "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
         "gaps": np.concatenate([gaps, slides, J @ v, guards]),
         "energy": np.array([0.5 * v @ M @ v, value(d.potential).item()]),
     }
