@@ -44,6 +44,7 @@ def describe() -> str:
     rows = [
         ["processor", processor()],
         ["cores", str(os.cpu_count())],
+        ["load when begun", f"{os.getloadavg()[0]:.1f}"],
         ["system", platform.platform()],
         ["C compiler", _compiler()],
         ["Python", platform.python_version()],

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from contestants.problem import COUNT, SPACING, TOLERANCE, Contestant, robot, start
+from contestants.problem import BY_HAND, COUNT, SPACING, TOLERANCE, Contestant, robot, start
 
 COMMAND = ("gcc", "-O3", "-march=native", "-shared", "-fPIC")
 SOURCE = Path(__file__).parent.parent / "dopri5.c"
@@ -41,4 +41,4 @@ def contestants() -> list[Contestant]:
             raise RuntimeError("dopri5.c found no step small enough")
         return arrays[2]
 
-    return [Contestant("C, by hand", lambda: [array.ctypes.data for array in arrays], solve, lambda out: out)]
+    return [Contestant(BY_HAND, lambda: [array.ctypes.data for array in arrays], solve, lambda out: out)]

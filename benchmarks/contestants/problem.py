@@ -18,6 +18,11 @@ COUNT = 10_000
 TOLERANCE = 1e-9
 START = {"theta1": 1.0, "theta2": 0.5}
 
+# The contestants that others are compared with.
+BY_HAND = "C, by hand"
+COMPILED = "saltus, compiled calls"
+PUBLIC = "saltus, `simulate` and `run.x`"
+
 
 @dataclass(frozen=True)
 class Contestant:
