@@ -19,6 +19,7 @@ arm = saltus.simulate(saltus.robots.pendulum(), controller=PD(kp=5.0), until=0.5
 print(ball.final["dy"], arm.final["theta"])
 """
 
+
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the package that may be edited, and a way to run a program with it."""

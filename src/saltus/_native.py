@@ -86,15 +86,24 @@ class _Key:
     """A name for a compiled function inside compiled code."""
 
 
-@intrinsic
-def never_inline(typingctx):  # type: ignore[no-untyped-def]
-    """Keep the function that calls this out of its callers: they compile faster, and it is called rarely."""
+def _attribute(name: str) -> Any:
+    """An intrinsic that gives an LLVM attribute to the function that calls it."""
 
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
+    @intrinsic
+    def mark(typingctx):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            builder.function.attributes.add(name)
+            return context.get_dummy_value()
 
-    return types.void(), codegen
+        return types.void(), codegen
+
+    return mark
+
+
+# Called at the top of a function: keep it out of its callers, which then compile faster, or
+# always put it into them, which the compiler's own estimate of its cost would not do.
+never_inline = _attribute("noinline")
+always_inline = _attribute("alwaysinline")
 
 
 def _pointer(builder: Any, base: Any, offset: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from saltus._native import compiled
+from saltus._native import always_inline, compiled
 
 # Adding and taking away this number rounds to an integer: it leaves no room for a fraction.
 ROUND = 6755399441055744.0
@@ -17,6 +17,7 @@ def sincos(x):
     Constants and error analysis as in the public-domain-style kernels described by
     [ng1992]; beyond |x| = 1e5 the reduction is left to libm.
     """
+    always_inline()
     if not abs(x) < 1.0e5:
         return math.sin(x), math.cos(x)
     k = (x * 0.6366197723675814 + ROUND) - ROUND

@@ -18,6 +18,16 @@ def particle(guards=(), gravity=0.0, name="particle"):
     return HybridSystem(m, guards=tuple(guards(x, y)) if guards else ())
 
 
+def lifter(gravity, restitution):
+    """A body that can only move up and down, driven by a force, above the ground."""
+    m = Mechanism("lifter")
+    m.gravity = m.parameter("g", gravity, "m/s^2")
+    body = m.body("body", Prismatic("y", axis=(0, 1)), mass=1.0)
+    foot = m.point("foot", body)
+    m.actuator("lift", "y", limit=100.0)
+    return HybridSystem(m, units=(GroundPoint(foot, law=newton(restitution)),))
+
+
 def plank(restitution=None, friction=0.0, half=0.5):
     """A thin uniform plank with a foot at each end, free in the plane."""
     m = Mechanism("plank")
@@ -54,4 +64,4 @@ def rod_on_foot(angle, speed=0.0, spin=0.0, half=0.5):
     }
 
 
-__all__ = ["Guard", "particle", "plank", "rod", "rod_on_foot"]
+__all__ = ["Guard", "lifter", "particle", "plank", "rod", "rod_on_foot"]

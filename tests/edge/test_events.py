@@ -1,11 +1,11 @@
-"""Events in awkward places: together, at once, several in a step, grazing, over a rejected step, at breaks and samples."""
+"""Events in awkward places: together, at once, several in a step, grazing, at breaks and samples."""
 
 import math
 
 import casadi as ca
 import numpy as np
 import pytest
-from machines import Guard, particle, plank
+from machines import Guard, lifter, particle, plank
 
 import saltus
 from saltus.control import Constant, Sampled, Schedule
@@ -167,15 +167,7 @@ def test_break_without_the_jump_keeps_the_foot_down():
 
 
 def test_push_that_lifts_a_resting_ball_off_at_a_sample():
-    m = saltus.Mechanism("jumper")
-    m.gravity = m.parameter("g", 10.0, "m/s^2")
-    from saltus.contact import plastic
-    from saltus.mechanism import Prismatic
-
-    body = m.body("body", Prismatic("y", axis=(0, 1)), mass=1.0)
-    foot = m.point("foot", body)
-    m.actuator("lift", "y", limit=100.0)
-    robot = saltus.HybridSystem(m, units=(saltus.GroundPoint(foot, law=plastic()),))
+    robot = lifter(gravity=10.0, restitution=0.0)
     pushed = Sampled(lambda t, state, mode, memory: 15.0 if 0.2 <= t < 0.3 - 1e-9 else 0.0, period=0.1)
     run = saltus.simulate(robot, controller=pushed, until=1.0)
     assert [(event.guard, event.mode_after) for event in run.events] == [("sample", "open"), ("foot.touch", "stick")]
@@ -191,15 +183,7 @@ def test_event_exactly_at_the_end():
 
 
 def test_strike_exactly_at_a_sample_shows_the_state_after_it():
-    m = saltus.Mechanism("dropper")
-    m.gravity = m.parameter("g", 8.0, "m/s^2")
-    from saltus.contact import newton
-    from saltus.mechanism import Prismatic
-
-    body = m.body("body", Prismatic("y", axis=(0, 1)), mass=1.0)
-    foot = m.point("foot", body)
-    m.actuator("lift", "y", limit=100.0)
-    robot = saltus.HybridSystem(m, units=(saltus.GroundPoint(foot, law=newton(0.5)),))
+    robot = lifter(gravity=8.0, restitution=0.5)
     seen = {}
 
     def watch(t, state, mode, memory):

@@ -45,8 +45,11 @@ class Schedule:
 
     def bind(self, system: HybridSystem) -> Control:
         starts, table = self._table(system)
+        turning = np.abs(table[:, :, 1:]).any(axis=(0, 2))
         for k in range(table.shape[0]):
-            for piece in range(len(starts)):
+            flat = table[k, ~turning, 0]
+            check_limit(system, k, float(flat[np.abs(flat).argmax()]) if flat.size else 0.0, "schedule")
+            for piece in np.flatnonzero(turning):
                 end = starts[piece + 1] - starts[piece] if piece + 1 < len(starts) else np.inf
                 extreme = _extreme(table[k, piece], end)
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")

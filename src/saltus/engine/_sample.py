@@ -1,5 +1,7 @@
 """Sampling a finished run: states, forces, inputs and energies anywhere on the recorded steps."""
 
+import math
+
 from saltus._native import compiled
 from saltus.engine import _layout as L
 from saltus.engine._flow import energies, flow, make_plan
@@ -13,15 +15,15 @@ PLACES, STATES, EVERYTHING = range(3)
 def _place(I, steps, index, fraction, count):
     """Turn increasing times into the step on which each lies and where on it; after an event, not before."""
     row, last = I[L.STEP_ROW], I[L.NRECORD] - 1
-    step = 0
-    for k in range(count):
-        t = fraction[k]
-        while step < last and steps[(step + 1) * row + L.S_TIME] <= t:
-            step += 1
-        index[k] = step
-        length = steps[step * row + L.S_LENGTH]
-        s = (t - steps[step * row + L.S_TIME]) / length if length > 0.0 else 0.0
-        fraction[k] = min(max(s, 0.0), 1.0)
+    k = 0
+    for step in range(last + 1):
+        begin, length = steps[step * row + L.S_TIME], steps[step * row + L.S_LENGTH]
+        following = steps[(step + 1) * row + L.S_TIME] if step < last else math.inf
+        scale = 1.0 / length if length > 0.0 else 0.0
+        while k < count and fraction[k] < following:
+            index[k] = step
+            fraction[k] = min(max((fraction[k] - begin) * scale, 0.0), 1.0)
+            k += 1
 
 
 def sample(I, D, steps, index, fraction, count, statuses, out, what):

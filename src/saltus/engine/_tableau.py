@@ -6,6 +6,7 @@ import importlib
 import math
 import pkgutil
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from saltus._native import call_part, compiled
@@ -44,11 +45,13 @@ class Tableau:
         return 4 + len(self.dense)
 
 
+@lru_cache(maxsize=1)
 def method_names() -> list[str]:
     """Names of all integration methods."""
     return sorted(module.name for module in pkgutil.iter_modules(methods.__path__))
 
 
+@lru_cache(maxsize=16)
 def find_method(name: str) -> Tableau:
     """The tableau of that name."""
     if name not in method_names():
