@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import inspect
@@ -226,11 +227,10 @@ def function_digest(function: Callable[..., Any]) -> str | None:
             return True
         seen.add(id(thing))
         if isinstance(thing, FunctionType):
-            try:
+            # its code as it runs, and its file as it is: if that was edited since, both count
+            digest.update(repr(_code_key(thing.__code__)).encode())
+            with contextlib.suppress(OSError, TypeError):
                 files.add(inspect.getsourcefile(thing) or "")
-                digest.update(inspect.getsource(thing).encode())
-            except (OSError, TypeError):
-                digest.update(repr(_code_key(thing.__code__)).encode())
             cells = inspect.getclosurevars(thing)
             named = {**cells.globals, **cells.nonlocals}
             return all(visit(named[name]) for name in sorted(named))

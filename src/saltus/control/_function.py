@@ -39,7 +39,7 @@ class Continuous:
 
     def bind(self, system: HybridSystem) -> Control:
         control = python_control(self.function, system, CONTINUOUS, 0.0, 0)
-        control.breaks = np.sort(np.asarray(self.breaks, dtype=float))
+        control.breaks = np.asarray(self.breaks, dtype=float)
         return control
 
 

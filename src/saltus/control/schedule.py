@@ -28,7 +28,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Prescribed inputs: piece k holds from ``starts[k]`` on, the last for ever.
+    """Prescribed inputs: piece k holds from ``starts[k]`` on, the last for ever; before the first there is none.
 
     ``pieces[k]`` are the coefficients of a polynomial in t - starts[k], constant term first. With
     several actuators it is one such row for each, in order.
@@ -53,8 +53,10 @@ class Schedule:
                 end = starts[piece + 1] - starts[piece] if piece + 1 < len(starts) else np.inf
                 extreme = _extreme(table[k, piece], end)
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
-        data = [table.shape[0], len(starts), table.shape[2], *starts, *table.reshape(-1)]
-        return bind_compiled(law, data, breaks=list(starts[1:]), name="schedule")
+        # a piece of zeros comes first, for the time before the first start
+        table = np.concatenate([np.zeros((table.shape[0], 1, table.shape[2])), table], axis=1)
+        data = [table.shape[0], table.shape[1], table.shape[2], starts[0], *starts, *table.reshape(-1)]
+        return bind_compiled(law, data, breaks=list(starts), name="schedule")
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)

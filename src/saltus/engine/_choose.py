@@ -178,7 +178,8 @@ def _enumerate(I, D, t):
 def choose(I, D, t):
     """Set the statuses of the next mode among the candidates, or return a verdict.
 
-    A candidate named by a force guard is tried alone first; if it fails, all are.
+    A candidate named by a force guard is tried alone first, then all but the status it ended, then
+    all.
     """
     return call_part(I[L.CHOOSE], I, D, t, 0.0, 0, 0, 0)
 
@@ -189,10 +190,15 @@ def choose_part(I, D, t, h, a, b, c):
     if code != 0:
         return code
     candidates_of_all(I, D, False)
-    for _ in range(2):
+    consistent = undecided = 0
+    for attempt in range(3):
         consistent, undecided = _enumerate(I, D, t)
         if consistent + undecided > 0:
             break
+        if attempt == 1:
+            # a guard that only grazed zero ended nothing
+            for unit in range(I[L.NUNIT]):
+                I[I[L.ENDED] + unit] = -1
         candidates_of_all(I, D, True)
     if consistent > 1:
         return TWO_MODES

@@ -7,6 +7,8 @@ from typing import Any
 
 import casadi as ca
 
+from saltus.errors import CompileError
+
 _BINARY = {
     ca.OP_ADD: "{0} + {1}",
     ca.OP_SUB: "{0} - {1}",
@@ -44,6 +46,12 @@ _UNARY = {
     ca.OP_SINH: "math.sinh({0})",
     ca.OP_COSH: "math.cosh({0})",
     ca.OP_TANH: "math.tanh({0})",
+    ca.OP_ASINH: "math.asinh({0})",
+    ca.OP_ACOSH: "math.acosh({0})",
+    ca.OP_ATANH: "math.atanh({0})",
+    ca.OP_LOG1P: "math.log1p({0})",
+    ca.OP_EXPM1: "math.expm1({0})",
+    ca.OP_ERF: "math.erf({0})",
     ca.OP_FABS: "abs({0})",
     ca.OP_FLOOR: "math.floor({0})",
     ca.OP_CEIL: "math.ceil({0})",
@@ -84,7 +92,7 @@ class _Tape:
             return self.add((op, *key_operands), _BINARY[op].format(*names), operands)
         if op in _UNARY:
             return self.add((op, *key_operands), _UNARY[op].format(*names), operands)
-        raise NotImplementedError(f"the operation {op} of CasADi has no translation in saltus.engine._emit")
+        raise CompileError(f"an expression uses operation {op} of CasADi, which saltus cannot compile")
 
     def divide_once(self, alive: list[bool]) -> None:
         """Several divisions by one number become one division and products."""

@@ -7,7 +7,7 @@ from saltus.contact._ground import FORCE, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs
-from saltus.engine._guards import arm, floor_of, guards, kinematics
+from saltus.engine._guards import arm, floor_of, guards, kinematics, sizes
 from saltus.engine._record import close_event
 
 # A start this near to the ground, or with a velocity this small, is on it or at rest (m, m/s).
@@ -77,8 +77,9 @@ def zero_on_entry(I, D):
     never_inline()
     nunit, g0, zero = I[L.NUNIT], I[L.G0], I[L.ZERO]
     guards(I, D, I[L.LAM], g0)
+    sizes(I, D, D[L.T], I[L.Y])
     for slot in range(I[L.NGUARD]):
-        floor = floor_of(I, D, slot, I[L.Y])
+        floor = floor_of(I, D, slot)
         if I[I[L.GUARD_KIND] + slot] == FORCE:
             floor *= 1e3
         fired = slot >= L.SLOTS * nunit and I[I[L.FIRED] + slot] == 1

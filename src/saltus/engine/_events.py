@@ -49,7 +49,7 @@ def land(I, D, t, h, s, which):
     """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
     never_inline()
     rate = slope_at(I, D, t, h, s, which)
-    length = s * h
+    length, change = s * h, 0.0
     last = math.inf
     for _ in range(6):
         if step(I, D, t, length, 1) != 0:
@@ -57,14 +57,14 @@ def land(I, D, t, h, s, which):
         kinematics(I, D, t + length, I[L.YN])
         guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
         g = D[I[L.G1] + which]
-        if g == 0.0 or rate >= 0.0:
+        if abs(g) > last:
+            # the guard is no smooth function of time: keep what the bracket gave
+            length += change
+            return length if step(I, D, t, length, 1) == 0 else -1.0
+        change = g / rate if rate < 0.0 else 0.0
+        if abs(change) <= 0.5 * ulp(t + length) or not 0.0 < length - change <= h * (1.0 + 1e-9):
             break
-        change = g / rate
-        if abs(change) <= 0.5 * ulp(t + length) or abs(change) >= 0.5 * last:
-            break
-        if not 0.0 < length - change <= h * (1.0 + 1e-9):
-            break
-        last = abs(change)
+        last = abs(g)
         length -= change
     return length
 
@@ -114,6 +114,7 @@ def change_units(I, D, t, y):
                 else:
                     I[I[L.FIRED] + L.SLOTS * unit] = 0
                     I[I[L.TOUCH] + unit] = 1  # grazing: on the ground without a strike
+                    I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= 1e-13 else 0
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1

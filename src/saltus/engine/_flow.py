@@ -71,11 +71,15 @@ def eliminate(I, D, n):
     """
     never_inline()
     S, w = I[L.SOLVE], n + 1
-    scale = right = 0.0
+    right = 0.0
     for i in range(n):
-        right = max(right, abs(D[S + i * w + n]))
+        scale = 0.0
         for j in range(n):
             scale = max(scale, abs(D[S + i * w + j]))
+        if scale > 0.0:  # contacts of light and of heavy bodies on one footing
+            for j in range(w):
+                D[S + i * w + j] /= scale
+        right = max(right, abs(D[S + i * w + n]))
     rank = 0
     for k in range(n):
         best = rank
@@ -83,7 +87,7 @@ def eliminate(I, D, n):
             if abs(D[S + i * w + k]) > abs(D[S + best * w + k]):
                 best = i
         I[I[L.PIVOT] + k] = -1
-        if rank == n or not abs(D[S + best * w + k]) > 1e-12 * scale:
+        if rank == n or not abs(D[S + best * w + k]) > 1e-12:
             continue
         if best != rank:
             for j in range(k, w):

@@ -1,10 +1,15 @@
 """Guards during a step: cheap screening of every step, and a careful search where a zero is suspected."""
 
+import math
+
 from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._ground import FORCE, KINEMATIC, NONE, guard_kinds, guard_values
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
 from saltus.engine._tableau import dense_at
+
+# The spacing of doubles near one.
+EPSILON = 2.220446049250313e-16
 
 
 @compiled
@@ -51,19 +56,25 @@ def guards(I, D, lam, out):
 
 
 @compiled
-def floor_of(I, D, slot, y):
+def sizes(I, D, t, y):
+    """How large the numbers are of which guards are made at a state, for `floor_of`."""
+    call_kernel(I[L.SIZES], t, D, y, I[L.U], I[L.P], I[L.SIZE])
+
+
+@compiled
+def floor_of(I, D, slot):
     """Below this a guard cannot be told from zero: a few roundings of what it is made of."""
     never_inline()
-    kind = I[I[L.GUARD_KIND] + slot]
-    if kind == FORCE:
+    if I[I[L.GUARD_KIND] + slot] == FORCE:
         size = 0.0
         for r in range(I[L.NROW]):
             size = max(size, abs(D[I[L.LAM] + r]))
         return 1e-12 * (1e-3 + size)
-    size = 1.0
-    for i in range(I[L.NX]):
-        size = max(size, abs(D[y + i]))
-    return 1e-14 * size
+    nunit = I[L.NUNIT]
+    place = nunit + slot - L.SLOTS * nunit + nunit  # of a guard of the robot
+    if slot < L.SLOTS * nunit:
+        place = slot // L.SLOTS + (0 if slot % L.SLOTS == 0 else nunit)
+    return 16.0 * EPSILON * D[I[L.SIZE] + place]
 
 
 @compiled
@@ -80,7 +91,7 @@ def _note(I, D, values, kind):
 
 @compiled
 def screen(I, D, t, h):
-    """Mark the guards that may have a zero in the step just made; returns how many.
+    """Mark the guards that may have a zero in the step just made; returns how many, or -1 if one is not a number.
 
     Force guards are judged by their values at the stages, the others by five samples of the
     dense output; a guard whose fourth difference is large is not resolved by them and is
@@ -102,6 +113,9 @@ def screen_part(I, D, t, h, a, b, c):
         D[low + slot] = D[high + slot] = D[g0 + slot]
     kinematics(I, D, t + h, I[L.YN])
     guards(I, D, I[L.LAM] + (stages - 1) * I[L.NROW], g1)
+    for slot in range(ng):
+        if I[I[L.GUARD_KIND] + slot] != NONE and math.isnan(D[g1 + slot]):
+            return -1
     _note(I, D, g1, KINEMATIC)
     _note(I, D, g1, FORCE)
     if forces:
@@ -220,7 +234,7 @@ def _first_zero(I, D, t, h, slot, count):
     """The first zero of a guard in (0, 1], or 2 if there is none."""
     never_inline()
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
-    floor = floor_of(I, D, slot, I[L.Y])
+    floor = floor_of(I, D, slot)
     for k in range(1, count):
         s, g = _node(D, k, count), D[grid + k * ng + slot]
         before = _node(D, k - 1, count)
@@ -262,6 +276,7 @@ def locate_part(I, D, t, h, a, b, c):
     ng, grid = I[L.NGUARD], I[L.GRID]
     count = L.GRID_POINTS if I[L.UNRESOLVED] == 1 else 19
     forces = False
+    sizes(I, D, t, I[L.Y])
     for slot in range(ng):
         D[grid + slot] = D[I[L.G0] + slot]
         D[I[L.ROOT] + slot] = 2.0

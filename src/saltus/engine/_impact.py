@@ -2,6 +2,7 @@
 
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
 from saltus.engine import _layout as L
+from saltus.engine._guards import EPSILON, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
 
@@ -77,6 +78,7 @@ def _strike(I, D, t, y):
             D[before + I[I[L.ROW] + unit] + 1] = 0.0  # at rest: rounding is not a strike
         if I[I[L.TOUCH] + unit] == 1 or I[I[L.FIRED] + L.SLOTS * unit] == 1:
             taking_part += 1
+    change = largest = 0.0
     for _ in range(2000):
         change = largest = 0.0
         for unit in range(nunit):
@@ -88,6 +90,8 @@ def _strike(I, D, t, y):
                 largest = max(largest, abs(D[impulse + I[I[L.ROW] + unit] + 1]))
         if taking_part < 2 or change <= 1e-15 * largest:
             break
+    if taking_part > 1 and not change <= 1e-9 * largest:
+        return NO_IMPULSE
     for r in range(nr):
         if D[impulse + r] != 0.0:
             for i in range(nv):
@@ -104,7 +108,10 @@ def _strike(I, D, t, y):
         struck = D[impulse + row + 1] != 0.0
         I[I[L.TOUCH] + unit] = 1 if stays else 0
         if struck:
-            I[I[L.STILL] + unit] = 1 if stays and D[info + 1] == 1.0 else 0
+            v_t = D[before + row]
+            for r in range(nr):
+                v_t += D[I[L.W_A] + row * nr + r] * D[impulse + r]
+            I[I[L.STILL] + unit] = 1 if stays and (D[info + 1] == 1.0 or abs(v_t) <= 1e-15 * speed) else 0
         D[I[L.EVENT] + L.E_KAPPA] = D[info + 2]
     return 0
 
@@ -118,6 +125,7 @@ def _zeno(I, D, t, y):
     """
     never_inline()
     nr, nv, nq = I[L.NROW], I[L.NV], I[L.NQ]
+    sizes(I, D, t, y)
     for unit in range(I[L.NUNIT]):
         if I[I[L.FIRED] + L.SLOTS * unit] == 0 or I[I[L.TOUCH] + unit] == 1:
             continue
@@ -126,7 +134,12 @@ def _zeno(I, D, t, y):
         row = I[I[L.ROW] + unit] + 1
         v, fall = D[I[L.W_V] + row], -D[I[L.W_B] + row]
         ratio = -v / D[I[L.BEFORE] + row]
-        if not (fall > 0.0 and 0.0 <= ratio < 1.0) or 2.0 * v > fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t)):
+        if not (fall > 0.0 and 0.0 <= ratio < 1.0):
+            continue
+        soon = 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
+        # a bounce lower than the rounding of the gap cannot be followed
+        flat = v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + unit]
+        if not (soon or flat):
             continue
         amount = -v / D[I[L.W_A] + row * nr + row]
         for i in range(nv):

@@ -19,6 +19,7 @@ _ADDRESSES = [
     "TERMS",
     "GAPS",
     "ENERGY",
+    "SIZES",
     "CONTROL",
     "PLASTIC",
     "STEP",
@@ -87,6 +88,7 @@ _DOUBLES = [
     "GAP_SLIDE",
     "GAP_V",
     "GAP_USER",
+    "SIZE",  # what the sizes kernel writes: of gaps, of speeds of slip, of the robot's guards
     "G0",  # guards at the start of the step
     "G1",  # at its end
     "GLOW",  # smallest and largest over the samples of a step
@@ -150,7 +152,7 @@ D_HEADER = 16
 )
 
 # Fields of a step's row, before the inputs and the dense coefficients.
-(S_TIME, S_LENGTH, S_PIECE, S_ARC, S_VECTORS) = range(5)
+(S_TIME, S_LENGTH, S_PIECE, S_ARC, S_EVENTS, S_VECTORS) = range(6)
 
 # How inputs come about.
 PASSIVE, CONTINUOUS, SAMPLED = range(3)

@@ -11,8 +11,6 @@ from saltus.engine._guards import floor_of, guards, kinematics, locate, screen
 from saltus.engine._record import close_event, open_event, record_step
 from saltus.engine._status import (
     COLLAPSE,
-    CONTROLLER_FAILED,
-    CONTROLLER_NOT_FINITE,
     EVENT_LIMIT,
     EVENTS_FULL,
     FINISHED,
@@ -93,8 +91,6 @@ def advance(I, D, steps, events):
 
         code = step(I, D, t, h, 0)
         error = D[L.ERROR]
-        if code in (CONTROLLER_FAILED, CONTROLLER_NOT_FINITE):
-            return code
         if code != 0 or not error <= 1.0:
             I[L.NREJECT] += 1
             I[L.REJECTED] = 1
@@ -123,7 +119,15 @@ def advance(I, D, steps, events):
             project(I, D, I[L.YN])  # the terms are those of the last stage, the end itself
         D[L.BEYOND] = same_time(t) / h if arrives else 0.0
         if I[L.NGUARD] > 0:
-            if screen(I, D, t, h) > 0:
+            suspects = screen(I, D, t, h)
+            if suspects < 0:
+                I[L.NREJECT] += 1
+                I[L.REJECTED] = 1
+                D[L.H] = 0.1 * h
+                if D[L.H] <= ulp(t):
+                    return NOT_FINITE
+                continue
+            if suspects > 0:
                 which = locate(I, D, t, h)
                 s = D[L.FRACTION]
                 if which >= 0:
@@ -155,7 +159,8 @@ def advance(I, D, steps, events):
                 return STALLED if which >= 0 else COLLAPSE
         for slot in range(I[L.NGUARD]):
             D[I[L.G0] + slot] = D[I[L.G1] + slot]
-            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, I[L.Y]):
+            # sizes are those of the entry: the guard was zero there
+            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot):
                 I[I[L.ZERO] + slot] = 0
         if which >= 0:
             code = handle(I, D, which)

@@ -62,16 +62,14 @@ class Program:
         return int(self.kernels[name].place)
 
 
-@lru_cache(maxsize=1)
-def _engine_key() -> str:
+def _read_sources() -> tuple[str, str]:
     root = Path(saltus.__file__).parent
-    return files_digest([root / "engine", root / "contact"]) + _support_key()
+    support = "".join((root / name).read_text() for name in ("_native.py", "_sincos.py"))
+    return files_digest([root / "engine", root / "contact"]) + support, support
 
 
-@lru_cache(maxsize=1)
-def _support_key() -> str:
-    root = Path(saltus.__file__).parent
-    return "".join((root / name).read_text() for name in ("_native.py", "_sincos.py"))
+# Read when the code itself is: a file edited later must not lend its key to code that is older.
+_ENGINE_KEY, _SUPPORT_KEY = _read_sources()
 
 
 @lru_cache(maxsize=1)
@@ -80,8 +78,8 @@ def engine() -> Engine:
     i8, size = types.int64, ctypes.c_int64
     advance_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
-    made = compile_entry(advance, advance_signature, "advance", _engine_key())
-    sampler = compile_entry(sample, sample_signature, "sample", _engine_key())
+    made = compile_entry(advance, advance_signature, "advance", _ENGINE_KEY)
+    sampler = compile_entry(sample, sample_signature, "sample", _ENGINE_KEY)
     return Engine(
         ctypes_entry(made, size, [_POINTER] * 4),
         ctypes_entry(sampler, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
@@ -93,12 +91,12 @@ def engine() -> Engine:
 def _step(method: str, n: int) -> Any:
     """The step of a method for a number of integrated quantities."""
     tableau = find_method(method)
-    return compile_entry(step_part(tableau, n), PART, f"{method}-{n}", _engine_key() + step_source(tableau, n))
+    return compile_entry(step_part(tableau, n), PART, f"{method}-{n}", _ENGINE_KEY + step_source(tableau, n))
 
 
 @lru_cache(maxsize=16)
 def _part(function: Any) -> Any:
-    return compile_entry(function, PART, function.__name__.replace("_", "-"), _engine_key())
+    return compile_entry(function, PART, function.__name__.replace("_", "-"), _ENGINE_KEY)
 
 
 def _parts(units: int, guards: int) -> dict[int, int]:
@@ -112,7 +110,10 @@ def _parts(units: int, guards: int) -> dict[int, int]:
 
 
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
-    """Source of the mode-free kernels of a system: free, terms, gaps, energy."""
+    """Source of the mode-free kernels of a system: free, terms, gaps, sizes, energy.
+
+    A size bounds what a guard is the sum of, from its gradient; it tells zero from rounding.
+    """
     d = system.dynamics
     inputs = (d.t, d.x, d.u, d.p)
     powers = ca.vertcat(d.actuator_power, d.damping_power)
@@ -131,12 +132,19 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
     user = [ca.SX(guard.expression) for guard in system.guards]
     kinematic = ca.vertcat(*gaps, *slides, J @ d.v, *user)
+    slips = [J[2 * k, :] @ d.v for k in range(len(system.units))]
+    sizes = [_size(value, ca.vertcat(d.t, d.x)) for value in (*gaps, *slips, *user)]
     return {
+        "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
         "gaps": emit("gaps", inputs, kinematic),
         "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential)),
     }
+
+
+def _size(value: Any, variables: Any) -> Any:
+    return ca.sum1(ca.fabs(ca.jacobian(value, variables).T * variables))
 
 
 _PROGRAMS: dict[tuple[str, ...], Program] = {}
@@ -157,7 +165,7 @@ def program(system: HybridSystem) -> Program:
             scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
             exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
             kernels[name] = compile_entry(
-                scope[name], KERNEL, f"{system.name}-{name}", source + _support_key() + ca.CasadiMeta.version()
+                scope[name], KERNEL, f"{system.name}-{name}", source + _SUPPORT_KEY + ca.CasadiMeta.version()
             )
         _PROGRAMS[key] = Program(kernels, sources)
     system.__dict__["_program"] = _PROGRAMS[key]
@@ -171,7 +179,7 @@ def law_address(law: Any) -> int:
     """Where a law's machine code is."""
     if law.impulse not in _LAWS:
         digest = function_digest(law.impulse)
-        key = None if digest is None else digest + _support_key()
+        key = None if digest is None else digest + _SUPPORT_KEY
         _LAWS[law.impulse] = compile_entry(law.impulse, LAW, f"law-{law.name}", key)
     return int(_LAWS[law.impulse].place)
 
@@ -198,7 +206,7 @@ def arenas(
         "P": len(m.parameters), "DATA": data, "COEF": 4 * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
-        "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
+        "SIZE": 2 * nunit + nuser, "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
         "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
@@ -220,7 +228,7 @@ def arenas(
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
     I, D = L.arenas(sizes, doubles, integers)
-    for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.ENERGY, "energy")):
+    for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.SIZES, "sizes"), (L.ENERGY, "energy")):
         I[place] = made.address(name)
     I[L.NSTAGE], I[L.ORDER] = tableau.count, tableau.order
     I[L.STEP] = _step(method, n).place

@@ -18,6 +18,7 @@ def record_step(I, D, steps, t, h):
     steps[row + L.S_LENGTH] = h
     steps[row + L.S_PIECE] = I[L.PIECE]
     steps[row + L.S_ARC] = I[L.ARC]
+    steps[row + L.S_EVENTS] = I[L.NEVENT]
     nu = I[L.NU]
     for i in range(nu):
         steps[row + L.S_VECTORS + i] = D[I[L.U] + i]

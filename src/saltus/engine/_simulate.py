@@ -27,6 +27,8 @@ def bind(controller: Any, system: HybridSystem) -> Control:
         return Control()
     if hasattr(controller, "bind"):
         bound: Control = controller.bind(system)
+        if not np.isfinite(bound.breaks).all() or (np.diff(bound.breaks) <= 0).any():
+            raise InputError(f"breaks of a controller must be finite times that increase, got {list(bound.breaks)}")
         return bound
     if callable(controller):
         return python_control(controller, system, L.SAMPLED, 1e-3, 8)
@@ -88,8 +90,7 @@ def simulate(
     integrals = bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
-    # on which side of zero each of the robot's guards begins
-    I[I[L.SIDE] : I[L.SIDE] + own.size] = np.where(own < 0, -1, 1)
+    I[I[L.SIDE] : I[L.SIDE] + own.size] = system.guard_sides(start, x0, own)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
     steps, events, code = _run(I, D, engine().advance, control, progress)
     run = Trajectory(
@@ -140,6 +141,8 @@ def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> Non
                 f"start of {system.name}: point {unit.name} is {-gap:.6g} m below the ground; it must not be"
             )
     for guard, value in zip(system.guards, own, strict=True):
+        if guard.action != "ignore" and not math.isfinite(value):
+            raise InputError(f"start of {system.name}: guard {guard.name!r} ({guard.about}) is not a number there")
         wrong = value < 0 if guard.direction == "down" else value > 0
         if guard.action == "terminal" and guard.direction != "both" and wrong:
             rule = "not be negative" if guard.direction == "down" else "not be positive"
@@ -158,10 +161,18 @@ def _fill(
     D[L.H], D[L.H_MAX] = first or 0.0, max_step
     D[L.PERIOD], D[L.ERROR_OLD], D[L.DELTA] = control.period, LOWEST_ERROR, 1e-6
     if control.kind == L.SAMPLED:
-        D[L.T_SAMPLE] = math.floor(start / control.period + 1e-9) + 1
+        D[L.T_SAMPLE] = _next_sample(start, control.period)
     I[L.CONTROL_KIND], I[L.CONTROL] = control.kind, control.address
     I[L.PIECE] = int(np.searchsorted(control.breaks, start, side="right"))
     I[L.ENTRY], I[L.KEEP], I[L.BUDGET] = L.CAUSE_START, 1, _BUDGET
+
+
+def _next_sample(start: float, period: float) -> int:
+    """Number of the first sample after the start, which is one itself."""
+    count = math.floor(start / period)
+    while count * period <= start + 4 * math.ulp(start):
+        count += 1
+    return count
 
 
 def _run(

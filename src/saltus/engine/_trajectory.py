@@ -248,19 +248,19 @@ class Trajectory:
         nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
         width = ny + nr + nu + 2 + 2 * nunit + nr + nuser
         rows = self._call_sampler(index, fraction, width, EVERYTHING)
-        arc, begins = self.step_rows[index, L.S_ARC].astype(int), self._begins[index]
+        arc = self.step_rows[index, L.S_ARC].astype(int)
         cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nunit, nunit, nr])
         x, integrals, forces, inputs, kinetic, potential, gaps, _, speeds, guards = np.split(rows, cuts, axis=1)
         return Samples(
             times, arc, x, integrals, forces, inputs, kinetic[:, 0], potential[:, 0],
-            self._lost_before(begins), gaps, speeds, guards,
+            self._lost_before(index), gaps, speeds, guards,
         )  # fmt: skip
 
-    def _lost_before(self, begins: np.ndarray) -> np.ndarray:
-        """Energy lost in impacts before steps that begin at these times, J."""
+    def _lost_before(self, index: np.ndarray) -> np.ndarray:
+        """Energy lost in impacts before these steps, J."""
         lost = self.event_rows[:, L.E_KINETIC] - self.event_rows[:, L.E_KINETIC_AFTER]
         total = np.concatenate([[0.0], np.cumsum(lost)])
-        result: np.ndarray = total[np.searchsorted(self.event_rows[:, L.E_TIME], begins, side="right")]
+        result: np.ndarray = total[self.step_rows[index, L.S_EVENTS].astype(int)]
         return result
 
     @cached_property

@@ -83,6 +83,10 @@ class HybridSystem:
         if len(set(names)) != len(names):
             raise InputError(f"{self.name}: units and guards must have different names, got {names}")
         object.__setattr__(self, "values", full)
+        for unit in self.units:
+            fixed = ca.vertcat(*map(ca.SX, (unit.slope, *unit.through, unit.friction, *unit.law.coefficients)))
+            if ca.depends_on(fixed, ca.vertcat(self.mechanism.t, self.mechanism.q, self.mechanism.v)):
+                raise InputError(f"{self.name}'s {unit.name}: ground, friction and law may depend on parameters only")
         self._check_constants()
 
     @property
@@ -176,6 +180,27 @@ class HybridSystem:
         d = self.dynamics
         expressions = [unit.gap for unit in self.units] + [ca.SX(g.expression) for g in self.guards]
         return ca.Function("kinematics", [d.t, d.x, d.p], [ca.vertcat(*expressions)])
+
+    def guard_sides(self, t: float, x: np.ndarray, values: np.ndarray) -> list[int]:
+        """On which side of zero each guard begins: 1 or -1.
+
+        One that is zero and counts in one direction begins on the side from which that is
+        reached; one that counts in both, on the side to which it is going (without contacts).
+        """
+        sides = []
+        for guard, value in zip(self.guards, values, strict=True):
+            side = 1 if value > 0 else -1
+            if value == 0:
+                side = {"down": 1, "up": -1}.get(guard.direction, 0) or (1 if self._rate(guard, t, x) >= 0 else -1)
+            sides.append(side)
+        return sides
+
+    def _rate(self, guard: Guard, t: float, x: np.ndarray) -> float:
+        d = self.dynamics
+        along = ca.vertcat(1, d.qdot, d.free_acceleration)
+        rate = ca.jtimes(ca.SX(guard.expression), ca.vertcat(d.t, d.x), along)
+        function = ca.Function("rate", [d.t, d.x, d.u, d.p], [rate])
+        return float(function(t, x, np.zeros(d.u.numel()), self.parameter_values))
 
     def mode_name(self, statuses: Sequence[int]) -> str:
         """What a mode is called: the unit's status, or every unit with its own."""

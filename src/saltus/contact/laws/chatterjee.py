@@ -12,27 +12,30 @@ def impulse(A, free, before, c, out, info):
     out[0] = out[1] = 0.0
     info[0] = info[1] = 0.0
     info[2] = math.nan
-    if free[1] >= 0.0:
-        info[0] = 1.0 if free[1] == 0.0 else 0.0
+    # restitution gives back part of the velocity before the event, whatever others add to it
+    back = e_n * min(before[1], 0.0)
+    if free[1] + back >= 0.0:
+        info[0] = 1.0 if free[1] == 0.0 and back == 0.0 else 0.0
         return 0
     det = A[0] * A[3] - A[1] * A[2]
     one_n = -free[1] / A[3]
+    given_n = one_n - back / A[3]
     two_t, two_n = 0.0, one_n  # the point can move in one direction only
     if det > 1e-14 * A[0] * A[3]:
         two_t = (-free[0] * A[3] + A[1] * free[1]) / det
         two_n = (-A[0] * free[1] + A[2] * free[0]) / det
     test_t = (1.0 + e_t) * two_t
-    test_n = (1.0 + e_n) * one_n + (1.0 + e_t) * (two_n - one_n)
-    if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * one_n:
+    test_n = given_n + (1.0 + e_t) * (two_n - one_n)
+    if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
         kappa = 1.0 + e_t
         info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
         bound = abs(two_t) - mu * (two_n - one_n)
         if not bound > 0.0:
             return 1
-        kappa = mu * (1.0 + e_n) * one_n / bound
+        kappa = mu * given_n / bound
     out[0] = kappa * two_t
-    out[1] = (1.0 + e_n) * one_n + kappa * (two_n - one_n)
+    out[1] = given_n + kappa * (two_n - one_n)
     info[0] = 1.0 if e_n == 0.0 else 0.0
     info[2] = kappa
     return 0
