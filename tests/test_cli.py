@@ -34,7 +34,12 @@ def test_list(capsys):
 def test_list_one_robot(capsys):
     code, content = call_json(capsys, "list", "hopper")
     assert code == 0
-    assert content["parameters"]["mu"] == {"value": 0.3, "unit": "1", "about": "friction of the ground"}
+    assert content["parameters"]["mu"] == {
+        "value": 0.3,
+        "unit": "1",
+        "about": "friction of the ground",
+        "source": "oh_huang",
+    }
     assert content["coordinates"]["theta1"] == "rad"
 
 

@@ -2,7 +2,12 @@
 
 import csv
 import dataclasses
+import json
 import math
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +17,7 @@ import xarray
 import saltus
 from saltus.control import Sine
 from saltus.engine import _layout as L
-from saltus.errors import InputError
+from saltus.errors import InputError, SaltusError
 
 
 @pytest.fixture(scope="module")
@@ -83,19 +88,31 @@ def test_csv(block, tmp_path):
 
 @pytest.mark.parametrize("ending", [".nc", ".mat", ".csv"])
 def test_failed_write_leaves_nothing_behind(block, tmp_path, monkeypatch, ending):
-    from saltus.engine import _files
-
-    def fails(run, path):
-        path.write_text("half a file")
+    def fails(source, target):
         raise OSError("disk full")
 
     old = tmp_path / f"run{ending}"
     old.write_text("older result")
-    monkeypatch.setitem(_files.WRITERS, ending, fails)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr("os.replace", fails)
+    with pytest.raises(SaltusError, match="disk full"):
         block.save(old)
     assert [path.name for path in tmp_path.iterdir()] == [old.name]
     assert old.read_text() == "older result"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits on file size are set the POSIX way")
+@pytest.mark.parametrize("ending", [".nc", ".mat", ".csv"])
+def test_full_disk_is_an_error_and_not_half_a_file(tmp_path, ending):
+    target = tmp_path / f"run{ending}"
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)); "
+        "from saltus.cli import main; "
+        f"main(['run', 'pendulum', '--out', {str(target)!r}, '--json'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot write" in json.loads(done.stdout)["error"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_ending(block, tmp_path):
@@ -140,3 +157,37 @@ def test_no_time_at_all():
     assert run.status.name == "finished"
     assert run.dataset.sizes["t"] == 1
     assert run.check().ok
+
+
+def test_event_at_the_last_instant_shows_both_sides():
+    run = saltus.simulate(saltus.robots.bouncing_ball(g=8.0, restitution=0.5), {"y": 1.0}, until=0.5)
+    assert len(run.events) == 1
+    assert run.final["dy"] == pytest.approx(2.0, abs=1e-12)
+    assert run.at(0.5)[3] == pytest.approx(2.0, abs=1e-12)
+    assert run.x[-2:, 3] == pytest.approx([-4.0, 2.0], abs=1e-12)
+    assert run.check().ok
+
+
+def test_arcs_are_joined_by_events(bounce):
+    assert sorted(set(bounce.samples.arc)) == list(range(len(bounce.events) + 1))
+
+
+@pytest.mark.parametrize("times", [[[0.1, 0.2]], "now", [math.nan]])
+def test_times_that_are_none(bounce, times):
+    with pytest.raises(InputError):
+        bounce.at(times)
+
+
+def test_interrupted_run_is_kept():
+    def press_control_c(t, state, mode, memory):
+        if t > 0.1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return 0.0
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        saltus.simulate(saltus.robots.pendulum(), controller=press_control_c, until=5.0)
+    run = stopped.value.run
+    assert run.status.name == "interrupted"
+    assert 0.1 < run.end_time < 0.2
+    assert run.check().ok
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -45,6 +45,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
 def __getattr__(name: str) -> Any:
     """Load a part when it is first asked for: importing saltus itself stays fast."""
     if name in _MODULES:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dis
 import hashlib
 import inspect
 import os
 import pickle
 import platform
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -45,6 +47,9 @@ PART = types.int64(INTEGERS, DOUBLES, types.float64, types.float64, types.int64,
 """part(I, D, t, h, a, b, c): a part of the engine, compiled on its own and called by address."""
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+
+# What every entry point is compiled with, as it was when this was loaded.
+_OWN_SOURCE = Path(__file__).read_text()
 
 _INT32 = ir.IntType(32)
 _INT64 = ir.IntType(64)
@@ -192,7 +197,7 @@ def cache_folder() -> Path:
     """Where compiled code is kept: ``SALTUS_CACHE`` or the user's cache folder."""
     chosen = os.environ.get("SALTUS_CACHE")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).expanduser()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
     elif sys.platform == "darwin":
@@ -231,9 +236,10 @@ def function_digest(function: Callable[..., Any]) -> str | None:
             digest.update(repr(_code_key(thing.__code__)).encode())
             with contextlib.suppress(OSError, TypeError):
                 files.add(inspect.getsourcefile(thing) or "")
-            cells = inspect.getclosurevars(thing)
-            named = {**cells.globals, **cells.nonlocals}
-            return all(visit(named[name]) for name in sorted(named))
+            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+            defaults = [thing.__defaults__, *sorted((thing.__kwdefaults__ or {}).items())]
+            named = [thing.__globals__[name] for name in sorted(_names(thing.__code__)) if name in thing.__globals__]
+            return all(visit(reached) for reached in (*cells, *defaults, *named))
         if isinstance(thing, ModuleType):
             return thing.__name__ in ("math", "numpy")
         if isinstance(thing, (int, float, complex, str, bytes, bool, type(None))):
@@ -254,6 +260,12 @@ def function_digest(function: Callable[..., Any]) -> str | None:
         if Path(path).exists():
             digest.update(Path(path).read_bytes())
     return digest.hexdigest() if known else None
+
+
+def _names(code: Any) -> set[str]:
+    """All global names that a function's code, and code inside it, may look up."""
+    inner = (_names(constant) for constant in code.co_consts if hasattr(constant, "co_code"))
+    return set(code.co_names).union(*inner)
 
 
 def _code_key(code: Any) -> tuple[Any, ...]:
@@ -278,7 +290,8 @@ class _DiskCache(NullCache):
             codegen.magic_tuple(),
         )
         digest = hashlib.sha256(repr(stamp).encode()).hexdigest()[:40]
-        return cache_folder() / f"{self._name}-{digest}.bin"
+        safe = re.sub(r"[^A-Za-z0-9_.-]", "_", self._name)[:60]
+        return cache_folder() / f"{safe}-{digest}.bin"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
@@ -315,7 +328,7 @@ class Entry(CFunc):  # type: ignore[type-arg]
 
     def __init__(self, function: Callable[..., Any], signature: Any, name: str, key: str | None):
         super().__init__(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
-        self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}")
+        self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}:{_OWN_SOURCE}")
 
     @property
     def place(self) -> int:
@@ -328,10 +341,12 @@ def compile_entry(function: Callable[..., Any], signature: Any, name: str, key: 
 
     The result must be kept alive as long as its address is in use.
     """
+    if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
+        raise CompileError(f"cannot compile {name!r}: compiled code cannot raise; return 1 to say that it failed")
     entry = Entry(function, signature, name, key)
     try:
         entry.compile()
-    except NumbaError as error:
+    except (NumbaError, TypeError) as error:
         raise CompileError(f"cannot compile {name!r} to machine code: {error}") from error
     return entry
 

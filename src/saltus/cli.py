@@ -48,6 +48,8 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 1
+    except (OSError, MemoryError) as error:
+        code = _report(f"{type(error).__name__}: {error}", arguments, 2)
     sys.exit(code or 0)
 
 
@@ -106,7 +108,10 @@ def _robot_facts(system: HybridSystem) -> dict[str, Any]:
         "about": system.about,
         "coordinates": dict(m.coordinates),
         "velocities": m.velocities,
-        "parameters": {name: {"value": p.value, "unit": p.unit, "about": p.about} for name, p in m.parameters.items()},
+        "parameters": {
+            name: {"value": p.value, "unit": p.unit, "about": p.about, "source": p.source}
+            for name, p in m.parameters.items()
+        },
         "actuators": {name: actuator.unit for name, actuator in m.actuators.items()},
         "units": {unit.name: list(unit.statuses) for unit in system.units},
         "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards},
@@ -135,15 +140,14 @@ def run_command(
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
-    from saltus.contact import find_law
-    from saltus.engine._files import check_target
+    from saltus.engine import check_target
     from saltus.robots import find_robot
 
     if out is not None:
         check_target(out)
     system = find_robot(robot).with_parameters(**_numbers(set_, "--set"))
     if law is not None:
-        system = system.with_law(find_law(law))
+        system = system.with_law(law)
     if guard:
         system = system.with_guards(**_pairs(guard, "--guard"))
     acting: Any = None
@@ -151,8 +155,8 @@ def run_command(
     if profile is not None:
         if profile not in system.profiles:
             raise unknown_name("profile", profile, system.profiles, system.name)
-        if controller is not None:
-            raise InputError("give --profile or --controller, not both")
+        if controller is not None or control:
+            raise InputError("give --profile or --controller with its --control options, not both")
         chosen = system.profiles[profile]
         acting, start, until = chosen.controller, dict(chosen.start), until if until is not None else chosen.until
     elif controller is not None:
@@ -173,7 +177,7 @@ def run_command(
         run.save(out)
     _print_run(run, failure, out, as_json)
     if failure is not None:
-        raise typer.Exit(1)
+        raise typer.Exit(130 if isinstance(failure, KeyboardInterrupt) else 1)
 
 
 def _print_run(run: Trajectory, failure: RunFailed | None, out: Path | None, as_json: bool) -> None:

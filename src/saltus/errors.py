@@ -30,6 +30,10 @@ class RunFailed(SaltusError):
         self.run = run
 
 
+class RunInterrupted(RunFailed, KeyboardInterrupt):
+    """A run was stopped by Ctrl-C; the trajectory so far is in ``run``."""
+
+
 class CompileError(SaltusError):
     """A controller, law or model could not be turned into machine code."""
 

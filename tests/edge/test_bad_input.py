@@ -58,7 +58,7 @@ def test_masses_and_inertias_that_no_body_has():
         saltus.robots.pendulum(inertia=-0.1)
     m = saltus.Mechanism("wrong")
     m.body("body", saltus.mechanism.Revolute("angle"), mass=-2.0)
-    with pytest.raises(InputError, match="mass must not be negative"):
+    with pytest.raises(InputError, match="mass must be finite and not negative"):
         saltus.HybridSystem(m)
     m = saltus.Mechanism("wrong")
     m.body("body", saltus.mechanism.Revolute("angle"), mass=0.0, inertia=1.0)

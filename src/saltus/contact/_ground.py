@@ -25,7 +25,6 @@ IMPACT, TEST = -1, -2
 # How a guard is evaluated: not active, from positions and velocities, from contact forces.
 NONE, KINEMATIC, FORCE = range(3)
 
-GUARD_SLOTS = 3
 GUARD_NAMES = (
     ("touch", "", ""),
     ("lift", "cone+", "cone-"),

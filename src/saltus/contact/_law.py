@@ -7,10 +7,15 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from typing import Any
+
+import casadi as ca
 
 from saltus.contact import laws
 from saltus.errors import InputError, unknown_name
+
+MOST_COEFFICIENTS = 7
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
         raise unknown_name("impact law", name, law_names())
     module = importlib.import_module(f"{laws.__name__}.{name}")
     declared = tuple(Coefficient(*entry) for entry in module.COEFFICIENTS)
+    if len(declared) > MOST_COEFFICIENTS:
+        raise InputError(f"law {name} has {len(declared)} coefficients; at most {MOST_COEFFICIENTS} are possible")
     values = dict(values or {})
     for key in values:
         if key not in {c.name for c in declared}:
@@ -55,7 +62,9 @@ def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
     given = []
     for c in declared:
         value = values.get(c.name, c.default)
-        if isinstance(value, (int, float)) and not c.lower <= value <= c.upper:
+        if not isinstance(value, (Real, ca.SX)):
+            raise InputError(f"coefficient {c.name!r} of law {name} must be a number or an expression, not {value!r}")
+        if isinstance(value, Real) and not c.lower <= float(value) <= c.upper:
             raise InputError(
                 f"coefficient {c.name!r} of law {name} must lie between {c.lower:g} and {c.upper:g}, not {value}"
             )

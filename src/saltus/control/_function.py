@@ -12,6 +12,7 @@ from saltus.control._protocol import check_period
 from saltus.engine import Control
 from saltus.engine._control import compiled_control, python_control
 from saltus.engine._layout import CONTINUOUS, SAMPLED
+from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
 
@@ -24,6 +25,8 @@ class Sampled:
     memory: int = 8
 
     def bind(self, system: HybridSystem) -> Control:
+        if not isinstance(self.memory, int) or self.memory < 0:
+            raise InputError(f"memory of a controller is a number of places, got {self.memory!r}")
         return python_control(self.function, system, SAMPLED, check_period(self.period), self.memory)
 
 

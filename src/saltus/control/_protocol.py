@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any, Protocol
 
 from saltus.engine import Control
@@ -28,16 +29,18 @@ def per_actuator(system: HybridSystem, given: Any, what: str) -> list[float]:
             if name not in names:
                 raise unknown_name("actuator", name, names, system.name)
         values = [given.get(name, 0.0) for name in names]
-    elif isinstance(given, (int, float)):
+    elif isinstance(given, Real):
         values = [given] * len(names)
-    else:
+    elif isinstance(given, Iterable) and not isinstance(given, str):
         values = list(given)
+    else:
+        raise InputError(f"{what}: give a number, one for each actuator, or them by name, got {given!r}")
     if len(values) != len(names):
         raise InputError(
             f"{what}: {system.name} has {len(names)} actuators ({', '.join(names)}), got {len(values)} values"
         )
     for name, value in zip(names, values, strict=True):
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not isinstance(value, Real) or not math.isfinite(value):
             raise InputError(f"{what} of actuator {name} must be a finite number, got {value!r}")
     return [float(value) for value in values]
 
@@ -51,8 +54,15 @@ def check_limit(system: HybridSystem, actuator: int, extreme: float, what: str) 
         raise InputError(f"{what}: {extreme:.6g} {unit} on actuator {name} is beyond its limit of {limit:g} {unit}")
 
 
+def finite(value: Any, what: str) -> float:
+    """Refuse what is not a finite number."""
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise InputError(f"{what} must be a finite number, got {value!r}")
+    return float(value)
+
+
 def check_period(period: float) -> float:
     """Refuse a sampling period that is not a positive time."""
-    if not isinstance(period, (int, float)) or not 0 < period < math.inf:
+    if not isinstance(period, Real) or not 0 < period < math.inf:
         raise InputError(f"a controller's period must be a positive time in seconds, got {period!r}")
     return float(period)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,16 @@ class Schedule:
         names = list(system.mechanism.actuators)
         if not names:
             raise InputError(f"{system.name} has no actuators, so it takes no controller")
-        starts = np.asarray(self.starts, dtype=float)
+        try:
+            starts = np.asarray(self.starts, dtype=float)
+            pieces: Any = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in self.pieces]
+            rows = [[[float(c) for c in row] for row in piece] for piece in pieces]
+        except (TypeError, ValueError, IndexError):
+            raise InputError("schedule: starts are times, pieces are rows of polynomial coefficients") from None
         if starts.ndim != 1 or not starts.size or not np.isfinite(starts).all() or (np.diff(starts) <= 0).any():
             raise InputError(f"schedule: starts must be finite times that increase, got {self.starts!r}")
         if len(self.pieces) != len(starts):
             raise InputError(f"schedule: {len(starts)} starts need as many pieces, got {len(self.pieces)}")
-        rows = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in self.pieces]
         for k, piece in enumerate(rows):
             if len(piece) != len(names):
                 raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from saltus.control._function import bind_compiled
-from saltus.control._protocol import check_limit, per_actuator
+from saltus.control._protocol import check_limit, finite, per_actuator
 from saltus.engine import Control
 from saltus.hybrid import HybridSystem
 
@@ -30,7 +30,7 @@ class Sine:
     def bind(self, system: HybridSystem) -> Control:
         amplitudes = per_actuator(system, self.amplitude, "amplitude")
         offsets = per_actuator(system, self.offset, "offset")
-        data = [len(amplitudes), self.omega, self.phase]
+        data = [len(amplitudes), finite(self.omega, "omega"), finite(self.phase, "phase")]
         for k, (amplitude, offset) in enumerate(zip(amplitudes, offsets, strict=True)):
             check_limit(system, k, abs(amplitude) + abs(offset), "sinusoidal input")
             data += [amplitude, offset]

@@ -3,6 +3,7 @@
 from saltus.engine._audit import Audit, Check
 from saltus.engine._control import Command, Control, Mode, State
 from saltus.engine._event import Event
+from saltus.engine._files import check_target
 from saltus.engine._simulate import simulate
 from saltus.engine._status import STATUSES, Status
 from saltus.engine._tableau import Tableau, method_names
@@ -20,6 +21,7 @@ __all__ = [
     "Status",
     "Tableau",
     "Trajectory",
+    "check_target",
     "method_names",
     "simulate",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus.contact import guard_values_of
+from saltus.errors import unknown_name
 
 if TYPE_CHECKING:
     from saltus.engine._trajectory import Samples, Trajectory
@@ -43,7 +44,10 @@ class Audit:
         return self.ok
 
     def __getitem__(self, name: str) -> Check:
-        return next(check for check in self.checks if check.name == name)
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise unknown_name("check", name, [check.name for check in self.checks])
 
     def __str__(self) -> str:
         lines = [

@@ -47,7 +47,7 @@ def _margins_of(I, D, unit, lam):
         D[lam + row + 1],
         D[I[L.ACC] + row],
         D[I[L.ACC] + row + 1],
-        D[I[L.COEF] + 4 * unit],
+        D[I[L.COEF] + L.COEFFICIENTS * unit],
     )
 
 

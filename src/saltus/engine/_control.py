@@ -127,8 +127,8 @@ def python_control(
     control = Control(kind=kind, memory=np.zeros(memory), period=period, name=getattr(function, "__name__", "python"))
 
     def call(t: float, x: Any, status: Any, mem: Any, p: Any, data: Any, piece: int, u: Any, request: Any) -> int:
-        if control.failure is not None and not isinstance(control.failure, Exception):
-            return 1  # interrupted
+        if isinstance(control.failure, KeyboardInterrupt):
+            return 1
         try:
             state = State(index, np.ctypeslib.as_array(x, (nx,)).copy(), mechanism.nq)
             statuses = [status[k] for k in range(nunit)]
@@ -138,7 +138,8 @@ def python_control(
         except BaseException as error:  # noqa: BLE001 - crossing compiled code: kept, and raised on the other side
             control.failure = error
             return 1
-        control.failure = None
+        if isinstance(control.failure, Exception):
+            control.failure = None  # a shorter step stays clear of what failed
         return 0
 
     callback = _CALLBACK(call)

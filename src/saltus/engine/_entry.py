@@ -36,7 +36,7 @@ def place_units(I, D, t):
 
 
 @compiled
-def flags_of_closed(I, D):
+def flags_of_closed(I):
     """Closed units are on the ground; they are still if they stick, or have just begun to slip."""
     never_inline()
     for unit in range(I[L.NUNIT]):

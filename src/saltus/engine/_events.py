@@ -75,7 +75,7 @@ def handle(I, D, which):
     never_inline()
     t, y, nunit = D[L.T], I[L.Y], I[L.NUNIT]
     kinematics(I, D, t, y)
-    flags_of_closed(I, D)
+    flags_of_closed(I)
     primary = -1
     for slot in range(I[L.NGUARD] - 1, -1, -1):
         if I[I[L.FIRED] + slot] == 1 and counts(I, slot):

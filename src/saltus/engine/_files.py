@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import tempfile
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltus.errors import InputError, unknown_name
+from saltus.errors import InputError, SaltusError, unknown_name
 
 if TYPE_CHECKING:
     from saltus.engine._trajectory import Trajectory
@@ -33,15 +34,20 @@ def check_target(path: Path) -> None:
 def save(run: Trajectory, path: Path) -> Path:
     """Write a run to a file whose ending says how; a failed write leaves nothing behind."""
     check_target(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    content = WRITERS[path.suffix](run)
     try:
-        WRITERS[path.suffix](run, temporary)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".saltus-", suffix=path.suffix)
+    except OSError as error:
+        raise SaltusError(f"cannot write {path}: {error}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException as error:
+        Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise SaltusError(f"cannot write {path}: {error}") from error
         raise
     return path
 
@@ -52,13 +58,13 @@ def _umask() -> int:
     return mask
 
 
-def _netcdf(run: Trajectory, path: Path) -> None:
+def _netcdf(run: Trajectory) -> bytes:
     data = run.dataset.copy()
     data.attrs["events"] = json.dumps([event.to_dict() for event in run.events])
-    data.to_netcdf(path, engine="h5netcdf")
+    return bytes(data.to_netcdf(engine="h5netcdf"))
 
 
-def _matlab(run: Trajectory, path: Path) -> None:
+def _matlab(run: Trajectory) -> bytes:
     import scipy.io
 
     data = run.dataset
@@ -68,8 +74,10 @@ def _matlab(run: Trajectory, path: Path) -> None:
     for name in ("coordinate", "velocity", "row", "actuator"):
         content[f"{name}_names"] = np.array([str(v) for v in data[name].values], dtype=object)
     content["events"] = _struct_array([event.to_dict() for event in run.events])
-    content["attributes"] = {key[:31]: value for key, value in data.attrs.items()}
-    scipy.io.savemat(path, content, do_compression=True, long_field_names=True)
+    content["attributes"] = {key[:63]: value for key, value in data.attrs.items()}
+    file = io.BytesIO()
+    scipy.io.savemat(file, content, do_compression=True, long_field_names=True)
+    return file.getvalue()
 
 
 def _struct_array(records: list[dict[str, Any]]) -> np.ndarray:
@@ -81,7 +89,7 @@ def _struct_array(records: list[dict[str, Any]]) -> np.ndarray:
     return table
 
 
-def _csv(run: Trajectory, path: Path) -> None:
+def _csv(run: Trajectory) -> bytes:
     data = run.dataset
     columns: dict[str, Any] = {"t": data["t"].values}
     for name, variable in data.data_vars.items():
@@ -90,13 +98,14 @@ def _csv(run: Trajectory, path: Path) -> None:
         else:
             labels = data[variable.dims[1]].values
             for k, label in enumerate(labels):
-                prefix = "" if name in ("q", "v", "torque") else f"{name}_"
+                prefix = "" if name in ("q", "v") else f"{name}_"
                 columns[f"{prefix}{label}"] = variable.values[:, k]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        for row in zip(*columns.values(), strict=True):
-            writer.writerow([repr(float(v)) if isinstance(v, float) else v for v in row])
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([repr(float(v)) if isinstance(v, float) else v for v in row])
+    return file.getvalue().encode()
 
 
-WRITERS: dict[str, Callable[[Trajectory, Path], None]] = {".nc": _netcdf, ".mat": _matlab, ".csv": _csv}
+WRITERS: dict[str, Callable[[Trajectory], bytes]] = {".nc": _netcdf, ".mat": _matlab, ".csv": _csv}

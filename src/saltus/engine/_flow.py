@@ -55,7 +55,7 @@ def make_plan(I, D):
             D[ties + n] = 0.0
         else:
             I[pairs + n] = row
-            D[ties + n] = tie(status, D[I[L.COEF] + 4 * unit])
+            D[ties + n] = tie(status, D[I[L.COEF] + L.COEFFICIENTS * unit])
         I[rows + n] = row + 1
         n += 1
     I[L.NACTIVE] = n

@@ -46,7 +46,7 @@ def guards(I, D, lam, out):
             D[I[L.GAP_V] + row],
             D[lam + row],
             D[lam + row + 1],
-            D[I[L.COEF] + 4 * unit],
+            D[I[L.COEF] + L.COEFFICIENTS * unit],
         )
         D[out + L.SLOTS * unit] = a
         D[out + L.SLOTS * unit + 1] = b

@@ -27,7 +27,7 @@ def _solve_unit(I, D, unit, others):
         D[x + 6 + i] = D[before + row + i]
     law = I[L.PLASTIC] if I[I[L.TOUCH] + unit] == 1 else I[I[L.LAW] + unit]
     info = I[L.LAW_OUT] + 2 + 3 * unit
-    if call_law(law, D, x, x + 4, x + 6, I[L.COEF] + 4 * unit, out, info) != 0:
+    if call_law(law, D, x, x + 4, x + 6, I[L.COEF] + L.COEFFICIENTS * unit, out, info) != 0:
         return -1.0
     change = 0.0
     for i in range(2):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from saltus.contact import MOST_COEFFICIENTS
+
 # Sizes: coordinates, velocities, inputs, state (q, v), state with the three energy integrals,
 # how many of these are integrated, units, contact rows, guards of the robot, guards in all.
 _SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NRC", "NSTAGE", "ORDER"]
@@ -47,7 +49,6 @@ _STATE = [
     "EVENT_ROOM",
     "STEP_ROW",
     "EVENT_ROW",
-    "KEEP",
     "NACTIVE",
     "NCLOSED",
     "ARC",
@@ -147,9 +148,7 @@ def __getattr__(name: str) -> int:
 D_HEADER = 16
 
 # Fields of an event's row, before its vectors.
-(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_POTENTIAL, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = (
-    range(11)
-)
+(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)
 
 # Fields of a step's row, before the inputs and the dense coefficients.
 (S_TIME, S_LENGTH, S_PIECE, S_ARC, S_EVENTS, S_VECTORS) = range(6)
@@ -165,6 +164,9 @@ IGNORE, RECORD, TERMINAL = range(3)
 
 GRID_POINTS = 67
 SLOTS = 3
+
+# Room for the friction and the law coefficients of a unit.
+COEFFICIENTS = 1 + MOST_COEFFICIENTS
 
 
 def arenas(sizes: dict[str, int], doubles: dict[str, int], integers: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:

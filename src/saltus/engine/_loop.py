@@ -169,7 +169,7 @@ def advance(I, D, steps, events):
         if arrives and why != L.CAUSE_NONE:
             if which < 0:
                 open_event(I, D, D[L.T], -1, why)
-                flags_of_closed(I, D)
+                flags_of_closed(I)
             else:
                 for unit in range(I[L.NUNIT]):
                     # forces jump: what the guard named or ended is open again

@@ -64,12 +64,11 @@ class Program:
 
 def _read_sources() -> tuple[str, str]:
     root = Path(saltus.__file__).parent
-    support = "".join((root / name).read_text() for name in ("_native.py", "_sincos.py"))
-    return files_digest([root / "engine", root / "contact"]) + support, support
+    return files_digest([root / "engine", root / "contact"]), (root / "_sincos.py").read_text()
 
 
 # Read when the code itself is: a file edited later must not lend its key to code that is older.
-_ENGINE_KEY, _SUPPORT_KEY = _read_sources()
+_ENGINE_KEY, _SINCOS_KEY = _read_sources()
 
 
 @lru_cache(maxsize=1)
@@ -165,7 +164,7 @@ def program(system: HybridSystem) -> Program:
             scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
             exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
             kernels[name] = compile_entry(
-                scope[name], KERNEL, f"{system.name}-{name}", source + _SUPPORT_KEY + ca.CasadiMeta.version()
+                scope[name], KERNEL, f"{system.name}-{name}", source + _SINCOS_KEY + ca.CasadiMeta.version()
             )
         _PROGRAMS[key] = Program(kernels, sources)
     system.__dict__["_program"] = _PROGRAMS[key]
@@ -178,8 +177,7 @@ _LAWS: dict[str, Any] = {}
 def law_address(law: Any) -> int:
     """Where a law's machine code is."""
     if law.impulse not in _LAWS:
-        digest = function_digest(law.impulse)
-        key = None if digest is None else digest + _SUPPORT_KEY
+        key = function_digest(law.impulse)
         _LAWS[law.impulse] = compile_entry(law.impulse, LAW, f"law-{law.name}", key)
     return int(_LAWS[law.impulse].place)
 
@@ -203,7 +201,7 @@ def arenas(
     doubles = {
         "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": tableau.count * ny,
         "LAM": tableau.count * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
-        "P": len(m.parameters), "DATA": data, "COEF": 4 * nunit, "LIMIT": nu, "BREAKS": breaks,
+        "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
         "SIZE": 2 * nunit + nuser, "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
@@ -244,7 +242,8 @@ def arenas(
     for k, (unit, coefficients) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):
         I[I[L.ROW] + k] = 2 * k
         I[I[L.LAW] + k] = law_address(unit.law)
-        D[I[L.COEF] + 4 * k : I[L.COEF] + 4 * k + len(coefficients)] = coefficients
+        first = I[L.COEF] + L.COEFFICIENTS * k
+        D[first : first + len(coefficients)] = coefficients
     actions = {"ignore": L.IGNORE, "record": L.RECORD, "terminal": L.TERMINAL}
     for k, guard in enumerate(system.guards):
         I[I[L.SIDE] + k] = 1

@@ -11,8 +11,6 @@ from saltus.engine._flow import energies
 def record_step(I, D, steps, t, h):
     """Store a step: when, how long, its inputs and its dense output."""
     I[L.NSTEP] += 1
-    if I[L.KEEP] == 0:
-        return
     row = I[L.NRECORD] * I[L.STEP_ROW]
     steps[row + L.S_TIME] = t
     steps[row + L.S_LENGTH] = h
@@ -56,7 +54,6 @@ def open_event(I, D, t, guard, cause):
     D[E + L.E_FIRED] = fired
     energies(I, D, t, I[L.Y])
     D[E + L.E_KINETIC] = D[I[L.ENERGIES]]
-    D[E + L.E_POTENTIAL] = D[I[L.ENERGIES] + 1]
     v = E + L.E_VECTORS
     for i in range(ny):
         D[v + i] = D[I[L.Y] + i]
@@ -95,7 +92,7 @@ def close_event(I, D, events, ended):
     cause = D[E + L.E_CAUSE]
     if not changed and not ended and (cause == L.CAUSE_BREAK or cause == L.CAUSE_SAMPLE or cause == L.CAUSE_REARM):
         return
-    if changed and not ended:
+    if not ended:
         I[L.ARC] += 1
     row = I[L.NEVENT] * I[L.EVENT_ROW]
     for k in range(I[L.EVENT_ROW]):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +19,7 @@ from saltus.engine._control import Control, python_control
 from saltus.engine._loop import LOWEST_ERROR
 from saltus.engine._program import arenas, engine
 from saltus.engine._trajectory import Trajectory
-from saltus.errors import InputError, RunFailed, SaltusError
+from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError
 from saltus.hybrid import HybridSystem
 
 _BUDGET = 20_000
@@ -25,8 +29,12 @@ def bind(controller: Any, system: HybridSystem) -> Control:
     """A controller in the form that the loop calls; a bare function is sampled every millisecond."""
     if controller is None:
         return Control()
+    if isinstance(controller, type):
+        raise InputError(f"{controller.__name__} is a kind of controller; give one of it: {controller.__name__}(...)")
     if hasattr(controller, "bind"):
-        bound: Control = controller.bind(system)
+        bound = controller.bind(system)
+        if not isinstance(bound, Control):
+            raise InputError(f"bind of {controller!r} must return a Control, got {bound!r}")
         if not np.isfinite(bound.breaks).all() or (np.diff(bound.breaks) <= 0).any():
             raise InputError(f"breaks of a controller must be finite times that increase, got {list(bound.breaks)}")
         return bound
@@ -80,9 +88,11 @@ def simulate(
     if not isinstance(system, HybridSystem):
         raise InputError(f"simulate needs a robot, such as saltus.robots.hopper(), got {system!r}")
     if parameters:
+        if not isinstance(parameters, Mapping):
+            raise InputError(f"parameters are given by name, got {parameters!r}")
         system = system.with_parameters(**parameters)
     until = system.until if until is None else until
-    _check_numbers(start, until, rtol, atol, max_step, first_step, output_step)
+    _check_numbers(start, until, rtol, atol, max_step, first_step, output_step, max_steps, max_events)
     x0 = system.state(state)
     control = bind(controller, system)
     gaps, own = system.kinematics(start, x0) if system.units or system.guards else (np.zeros(0), np.zeros(0))
@@ -109,28 +119,38 @@ def simulate(
         event_rows=events,
     )
     if raise_errors and not run.status.good:
-        failure = control.failure
-        if isinstance(failure, KeyboardInterrupt):
-            raise failure
-        raise RunFailed(run.failure_message(), run) from failure
+        kind = RunInterrupted if code == S.INTERRUPTED else RunFailed
+        raise kind(run.failure_message(), run) from control.failure
     return run
 
 
 def _check_numbers(
-    start: float, until: float, rtol: float, atol: float, max_step: float, first: float | None, output: float | None
+    start: Any,
+    until: Any,
+    rtol: Any,
+    atol: Any,
+    max_step: Any,
+    first: Any,
+    output: Any,
+    max_steps: Any,
+    max_events: Any,
 ) -> None:
-    for name, value in (("start", start), ("until", until)):
-        if not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
-            raise InputError(f"{name} must be a finite time in seconds, got {value!r}")
+    """Refuse numbers that no run can have."""
+    given = {"start": start, "until": until, "rtol": rtol, "atol": atol, "max_step": max_step}
+    given |= {name: value for name, value in (("first_step", first), ("output_step", output)) if value is not None}
+    for name, value in given.items():
+        if not isinstance(value, Real) or math.isnan(value) or (name != "max_step" and math.isinf(value)):
+            raise InputError(f"{name} must be a finite number, got {value!r}")
     if until < start:
         raise InputError(f"time runs forward: until ({until:g} s) must not be before start ({start:g} s)")
     if not 1e-14 <= rtol <= 1e-1:
         raise InputError(f"rtol must lie between 1e-14 and 0.1, got {rtol!r}")
-    if not 0 < atol < math.inf:
-        raise InputError(f"atol must be positive, got {atol!r}")
-    for name, length in (("max_step", max_step), ("first_step", first), ("output_step", output)):
-        if length is not None and not length > 0:
-            raise InputError(f"{name} must be positive, got {length!r}")
+    for name in ("atol", "max_step", "first_step", "output_step"):
+        if name in given and not given[name] > 0:
+            raise InputError(f"{name} must be positive, got {given[name]!r}")
+    for name, limit in (("max_steps", max_steps), ("max_events", max_events)):
+        if not isinstance(limit, int) or not 0 < limit < 2**62:
+            raise InputError(f"{name} must be a positive whole number, got {limit!r}")
 
 
 def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> None:
@@ -164,7 +184,7 @@ def _fill(
         D[L.T_SAMPLE] = _next_sample(start, control.period)
     I[L.CONTROL_KIND], I[L.CONTROL] = control.kind, control.address
     I[L.PIECE] = int(np.searchsorted(control.breaks, start, side="right"))
-    I[L.ENTRY], I[L.KEEP], I[L.BUDGET] = L.CAUSE_START, 1, _BUDGET
+    I[L.ENTRY], I[L.BUDGET] = L.CAUSE_START, _BUDGET
 
 
 def _next_sample(start: float, period: float) -> int:
@@ -181,32 +201,54 @@ def _run(
     """Call the loop until it ends, giving it room for its record as it asks."""
     steps = np.empty((512, I[L.STEP_ROW]))
     events = np.empty((64, I[L.EVENT_ROW]))
-    while True:
-        I[L.STEP_ROOM], I[L.EVENT_ROOM] = len(steps), len(events)
-        try:
+    with _interrupts_noted(control):
+        while True:
+            I[L.STEP_ROOM], I[L.EVENT_ROOM] = len(steps), len(events)
             code = advance(pointer_to(I), pointer_to(D), pointer_to(steps), pointer_to(events))
+            if isinstance(control.failure, KeyboardInterrupt):
+                code = S.INTERRUPTED
+            elif code == S.STEPS_FULL:
+                steps = _enlarged(steps, int(I[L.NRECORD]))
+            elif code == S.EVENTS_FULL:
+                events = _enlarged(events, int(I[L.NEVENT]))
             if progress is not None:
                 progress(float(D[L.T]))
-        except KeyboardInterrupt as error:
-            control.failure = error
-            code = S.INTERRUPTED
-        if code == S.STEPS_FULL:
-            steps = _enlarged(steps, int(I[L.NRECORD]))
-        elif code == S.EVENTS_FULL:
-            events = _enlarged(events, int(I[L.NEVENT]))
-        elif code != S.PAUSED:
-            break
+            if code not in (S.STEPS_FULL, S.EVENTS_FULL, S.PAUSED):
+                break
     if code not in S.STATUSES:
         raise SaltusError(f"the engine returned an unknown status {code}")
-    used = int(I[L.NRECORD])
-    if used == 0:
-        # nothing moved: one step of no length holds the start
-        I[L.NRECORD] = used = 1
-        steps[0] = 0.0
-        steps[0, L.S_TIME] = D[L.T]
-        first = L.S_VECTORS + I[L.NU]
-        steps[0, first : first + I[L.N]] = D[I[L.Y] : I[L.Y] + I[L.N]]
-    return steps[:used], events[: I[L.NEVENT]], code
+    used, count = int(I[L.NRECORD]), int(I[L.NEVENT])
+    if used == 0 or (count and events[count - 1, L.E_TIME] == D[L.T] and not events[count - 1, L.E_ENDED]):
+        steps[used] = _resting_row(I, D)
+        I[L.NRECORD] = used = used + 1
+    return steps[:used], events[:count], code
+
+
+def _resting_row(I: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """A step of no length, for a last state that no step begins with."""
+    row = np.zeros(I[L.STEP_ROW])
+    row[L.S_TIME], row[L.S_PIECE], row[L.S_ARC], row[L.S_EVENTS] = D[L.T], I[L.PIECE], I[L.ARC], I[L.NEVENT]
+    first = L.S_VECTORS + I[L.NU]
+    row[L.S_VECTORS : first] = np.nan_to_num(D[I[L.U] : I[L.U] + I[L.NU]])
+    row[first : first + I[L.N]] = D[I[L.Y] : I[L.Y] + I[L.N]]
+    return row
+
+
+@contextlib.contextmanager
+def _interrupts_noted(control: Control) -> Iterator[None]:
+    """While compiled code runs, Ctrl-C is noted and ends the run between steps: nothing is lost."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def note(number: int, frame: Any) -> None:
+        control.failure = KeyboardInterrupt()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _enlarged(rows: np.ndarray, used: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from saltus.engine._control import Control
 from saltus.engine._event import Event, named, read_event
 from saltus.engine._program import engine
 from saltus.engine._sample import EVERYTHING, PLACES, STATES
-from saltus.engine._status import Status
+from saltus.engine._status import STATUSES, Status
 from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
 
@@ -145,7 +145,12 @@ class Trajectory:
 
     def at(self, times: float | Sequence[float] | np.ndarray) -> np.ndarray:
         """States (q, v) at any times of the run, from its dense output; after the event where there is one."""
-        wanted = np.atleast_1d(np.asarray(times, dtype=float))
+        try:
+            wanted = np.atleast_1d(np.asarray(times, dtype=float))
+        except (TypeError, ValueError):
+            raise InputError(f"times must be numbers, got {times!r}") from None
+        if wanted.ndim > 1 or not np.isfinite(wanted).all():
+            raise InputError("times must be one finite number or a plain sequence of them")
         slack = 1e-12 * max(1.0, abs(self.end_time))
         if wanted.size and not (wanted.min() >= self.start_time - slack and wanted.max() <= self.end_time + slack):
             raise InputError(f"times must lie between {self.start_time:g} and {self.end_time:g} s")
@@ -177,12 +182,16 @@ class Trajectory:
         steps, statuses = np.ascontiguousarray(self.step_rows), self.arc_statuses
         # a controller that failed is asked again, about times before its failure
         failure, self.control.failure = self.control.failure, None
-        code = engine().sample(
-            *map(pointer_to, (I, D, steps, index, fraction)), len(index), pointer_to(statuses), pointer_to(out), what
-        )
-        again, self.control.failure = self.control.failure, failure
+        arguments = map(pointer_to, (I, D, steps, index, fraction))
+        call = (*arguments, len(index), pointer_to(statuses), pointer_to(out), what)
+        code = engine().sample(*call)
         if code != 0:
-            raise SaltusError(f"sampling a run of {self.system.name} failed") from again
+            # it fails again: read the rest with the inputs on record
+            I[L.CONTROL_KIND] = L.SAMPLED
+            code = engine().sample(*call)
+        self.control.failure = failure
+        if code != 0:
+            raise SaltusError(f"sampling a run of {self.system.name} failed: {STATUSES[code].meaning}")
         return out
 
     def _states(self, index: np.ndarray, fraction: np.ndarray) -> np.ndarray:
@@ -204,7 +213,7 @@ class Trajectory:
                 else np.isin(times, jumps)
             )
             times = times[~near]
-        if not times.size or end - times[-1] > slack:
+        if end - max(times[-1:].max(initial=-math.inf), jumps[-1:].max(initial=-math.inf)) > slack:
             times = np.append(times, end)
         times = np.minimum(times, end)
         index, fraction = self._places_in_order(times)
@@ -213,7 +222,7 @@ class Trajectory:
         left = self._places(jumps, before=True)
         right = self._places(jumps)
         first = jumps > self.start_time
-        last = jumps < end
+        last = jumps <= self._begins[-1]
         all_times = np.concatenate([times, jumps[first], jumps[last]])
         all_index = np.concatenate([index, left[0][first], right[0][last]])
         all_fraction = np.concatenate([fraction, left[1][first], right[1][last]])

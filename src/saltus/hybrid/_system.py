@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import GroundPoint
+from saltus.contact import GroundPoint, Law, find_law
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism import Dynamics, Mechanism, derive
 
@@ -83,6 +83,7 @@ class HybridSystem:
         if len(set(names)) != len(names):
             raise InputError(f"{self.name}: units and guards must have different names, got {names}")
         object.__setattr__(self, "values", full)
+        self._check_guards()
         for unit in self.units:
             fixed = ca.vertcat(*map(ca.SX, (unit.slope, *unit.through, unit.friction, *unit.law.coefficients)))
             if ca.depends_on(fixed, ca.vertcat(self.mechanism.t, self.mechanism.q, self.mechanism.v)):
@@ -114,18 +115,22 @@ class HybridSystem:
         """Values of the parameters, in order."""
         return np.array([self.values[name] for name in self.mechanism.parameters], dtype=float)
 
-    def with_parameters(self, **values: float) -> HybridSystem:
+    def with_parameters(self, /, **values: float) -> HybridSystem:
         """The same system with other values of some parameters."""
         return self._changed(values={**self.values, **values})
 
     def with_law(self, law: Any, unit: str | None = None) -> HybridSystem:
-        """The same system with another impact law at one unit, or at all."""
+        """The same system with another impact law, or one by name, at one unit or at all."""
+        if isinstance(law, str):
+            law = find_law(law)
+        if not self.units or not isinstance(law, Law):
+            raise InputError(f"{self.name} has no contacts" if not self.units else f"not an impact law: {law!r}")
         if unit is not None and unit not in {u.name for u in self.units}:
             raise unknown_name("unit", unit, [u.name for u in self.units], self.name)
         changed = tuple(replace(u, law=law) if unit in (None, u.name) else u for u in self.units)
         return self._changed(units=changed)
 
-    def with_guards(self, **actions: str) -> HybridSystem:
+    def with_guards(self, /, **actions: str) -> HybridSystem:
         """The same system with other actions (ignore, record, terminal) of some guards."""
         names = {guard.name for guard in self.guards}
         for name in actions:
@@ -241,13 +246,30 @@ class HybridSystem:
         """Largest magnitude of each input."""
         return self.constants[3]
 
+    def __deepcopy__(self, memo: Any) -> HybridSystem:
+        return self  # nothing in it changes
+
+    def _check_guards(self) -> None:
+        m = self.mechanism
+        known = {symbol.__hash__() for symbol in ca.symvar(ca.vertcat(m.t, m.q, m.v, m.p))}
+        for guard in self.guards:
+            try:
+                expression = ca.SX(guard.expression)
+            except NotImplementedError:
+                raise InputError(f"guard {guard.name!r} of {self.name} must be an expression") from None
+            if expression.numel() != 1 or any(s.__hash__() not in known for s in ca.symvar(expression)):
+                raise InputError(
+                    f"guard {guard.name!r} of {self.name} must be one number made of its coordinates, velocities, "
+                    f"parameters and time, got {guard.expression}"
+                )
+
     def _check_constants(self) -> None:
         for body, mass, inertia in zip(self.mechanism.bodies.values(), *self.constants[:2], strict=True):
             where = f"body {body.name!r} of {self.name}"
-            if not mass >= 0:
-                raise InputError(f"{where}: mass must not be negative, got {mass:g} kg")
-            if not inertia >= 0:
-                raise InputError(f"{where}: inertia must not be negative, got {inertia:g} kg m^2")
+            if not 0 <= mass < math.inf:
+                raise InputError(f"{where}: mass must be finite and not negative, got {mass:g} kg")
+            if not 0 <= inertia < math.inf:
+                raise InputError(f"{where}: inertia must be finite and not negative, got {inertia:g} kg m^2")
             if mass == 0 and inertia > 0:
                 raise InputError(f"{where}: has inertia {inertia:g} kg m^2 but no mass")
         for unit, (friction, *rest) in zip(self.units, self.unit_coefficients, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +34,13 @@ class Parameter:
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
         if not math.isfinite(number):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
+        unit = "" if self.unit == "1" else f" {self.unit}"
         if self.strict and number <= self.lower:
-            raise InputError(f"parameter {self.name!r} must be greater than {self.lower:g} {self.unit}, not {number:g}")
-        if not self.lower <= number <= self.upper:
-            raise InputError(
-                f"parameter {self.name!r} must lie between {self.lower:g} and {self.upper:g} "
-                f"{self.unit}, not {number:g}"
-            )
+            raise InputError(f"parameter {self.name!r} must be greater than {self.lower:g}{unit}, not {number:g}")
+        if not number >= self.lower:
+            raise InputError(f"parameter {self.name!r} must be at least {self.lower:g}{unit}, not {number:g}")
+        if not number <= self.upper:
+            raise InputError(f"parameter {self.name!r} must be at most {self.upper:g}{unit}, not {number:g}")
         return number
 
 
@@ -97,6 +97,9 @@ class Mechanism:
         self._damping: list[tuple[str, Any]] = []
         self.world = Body("world", Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
 
+    def __repr__(self) -> str:
+        return f"<Mechanism {self.name}: {len(self.bodies)} bodies, coordinates {', '.join(self.coordinates)}>"
+
     # -- building ---------------------------------------------------------------------------
 
     def parameter(
@@ -135,12 +138,17 @@ class Mechanism:
         self._new(name, self.bodies, "body")
         symbols = []
         for coordinate, unit in joint.coordinates:
-            self._new(coordinate, self.coordinates, "coordinate")
+            self._new(coordinate, self.state_names, "coordinate or velocity")
+            self._new(f"d{coordinate}", self.state_names, "coordinate or velocity")
             self.coordinates[coordinate] = unit
             symbols.append(ca.SX.sym(coordinate))
             self._v.append(ca.SX.sym(f"d{coordinate}"))
         self._q.extend(symbols)
         pose = joint.place((parent or self.world).pose, symbols)
+        try:
+            mass, inertia = ca.SX(mass), ca.SX(inertia)
+        except NotImplementedError:
+            raise InputError(f"body {name!r} of {self.name}: mass and inertia must be numbers or expressions") from None
         made = Body(name, pose, mass, inertia, com)
         self.bodies[name] = made
         return made
@@ -216,12 +224,6 @@ class Mechanism:
         """Index of the damped velocity and its coefficient."""
         return [(self.index(name), coefficient) for name, coefficient in self._damping]
 
-    def symbol(self, name: str) -> Any:
-        """The symbol of a parameter."""
-        if name not in self._symbols:
-            raise unknown_name("parameter", name, self._symbols, self.name)
-        return self._symbols[name]
-
     def index(self, name: str) -> int:
         """The place of a coordinate."""
         names = list(self.coordinates)
@@ -234,7 +236,7 @@ class Mechanism:
         columns = [ca.jacobian(actuator.along, self.q).T for actuator in self.actuators.values()]
         return ca.horzcat(*columns) if columns else ca.SX.zeros(self.nv, 0)
 
-    def _new(self, name: str, taken: Mapping[str, Any], kind: str) -> None:
+    def _new(self, name: str, taken: Container[str], kind: str) -> None:
         if not name or not isinstance(name, str):
             raise InputError(f"a {kind} of {self.name} needs a name, got {name!r}")
         if name in taken:
