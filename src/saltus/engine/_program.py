@@ -186,6 +186,17 @@ def arenas(
     system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both arenas of a run, with sizes, addresses and everything constant filled in."""
+    known = system.__dict__.setdefault("_arenas", {})
+    key = (method, data, memory, breaks, integrals)
+    if key not in known:
+        known[key] = _new_arenas(system, *key)
+    I, D = known[key]
+    return I.copy(), D.copy()
+
+
+def _new_arenas(
+    system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
+) -> tuple[np.ndarray, np.ndarray]:
     made, tableau = program(system), find_method(method)
     m = system.mechanism
     nq, nv, nu = m.nq, m.nv, len(m.actuators)
