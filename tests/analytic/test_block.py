@@ -54,7 +54,8 @@ class ClosedForm:
 
     def first(self, guard, t, until):
         """First zero after t of a function that is zero or positive right after it."""
-        times = t + np.arange(1, 20001) * (until - t) / 20000
+        spacing = (until - t) / 20000
+        times = t + np.concatenate([np.geomspace(1e-6, spacing, 40)[:-1], np.arange(1, 20001) * spacing])
         previous = times[0]
         for s in times[1:]:
             if guard(s) < 0:
@@ -85,6 +86,12 @@ def test_friction_small_enough_to_reverse_without_sticking():
     modes = compare(1.0, 0.05, 0.1, 9.81, 8.0, 2 * math.pi)
     assert modes[1:].count("stick") == 0
     assert len(modes) >= 6
+
+
+def test_slips_between_long_rests():
+    # at rest nothing limits the step but the force itself: the first of four slips was once stepped over
+    modes = compare(1.0, 0.125, 0.5, 9.81, 0.5 * 9.81, 7.0)
+    assert modes == ["slip-", "stick"] * 4
 
 
 def test_friction_that_never_lets_go():

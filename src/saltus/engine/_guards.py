@@ -8,6 +8,12 @@ from saltus.engine import _layout as L
 from saltus.engine._flow import flow
 from saltus.engine._tableau import dense_at
 
+# What screening says instead of a number of suspects.
+NOT_A_NUMBER, TOO_LONG = -1, -2
+
+# Steps shorter than this are not cut for the sake of forces, s.
+SHORT = 1e-3
+
 # The spacing of doubles near one.
 EPSILON = 2.220446049250313e-16
 
@@ -91,11 +97,12 @@ def _note(I, D, values, kind):
 
 @compiled
 def screen(I, D, t, h):
-    """Mark the guards that may have a zero in the step just made; returns how many, or -1 if one is not a number.
+    """Mark the guards that may have a zero in the step just made; returns how many.
 
     Force guards are judged by their values at the stages, the others by five samples of the
     dense output; a guard whose fourth difference is large is not resolved by them and is
-    looked at on a finer grid.
+    looked at on a finer grid. Forces that follow inputs while nothing moves are judged by both,
+    and if five samples do not resolve them the step is TOO_LONG. A guard may be NOT_A_NUMBER.
     """
     return call_part(I[L.SCREEN], I, D, t, h, 0, 0, 0)
 
@@ -115,7 +122,7 @@ def screen_part(I, D, t, h, a, b, c):
     guards(I, D, I[L.LAM] + (stages - 1) * I[L.NROW], g1)
     for slot in range(ng):
         if I[I[L.GUARD_KIND] + slot] != NONE and math.isnan(D[g1 + slot]):
-            return -1
+            return NOT_A_NUMBER
     _note(I, D, g1, KINEMATIC)
     _note(I, D, g1, FORCE)
     if forces:
@@ -123,12 +130,14 @@ def screen_part(I, D, t, h, a, b, c):
             guards(I, D, I[L.LAM] + j * I[L.NROW], grid)
             _note(I, D, grid, FORCE)
     I[L.UNRESOLVED] = 0
-    if kinematic:
+    # where accuracy does not limit the step, as at rest, inputs may change much within it
+    idle = forces and I[L.CONTROL_KIND] == L.CONTINUOUS and D[L.ERROR] < 0.01
+    if kinematic or idle:
         for j in range(1, 4):
-            dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], 0.25 * j, D, I[L.YD], I[L.N])
-            kinematics(I, D, t + 0.25 * j * h, I[L.YD])
-            guards(I, D, I[L.LAM], grid + j * ng)
+            guards_at(I, D, t, h, 0.25 * j, idle, grid + j * ng)
             _note(I, D, grid + j * ng, KINEMATIC)
+            if idle:
+                _note(I, D, grid + j * ng, FORCE)
     found = 0
     for slot in range(ng):
         kind = I[I[L.GUARD_KIND] + slot]
@@ -137,10 +146,12 @@ def screen_part(I, D, t, h, a, b, c):
             continue
         spread = D[high + slot] - D[low + slot]
         suspect = not D[low + slot] > 0.5 * spread
-        if kind == KINEMATIC:
+        if kind == KINEMATIC or idle:
             middle = D[g0 + slot] + D[g1 + slot] + 6.0 * D[grid + 2 * ng + slot]
             fourth = abs(middle - 4.0 * (D[grid + ng + slot] + D[grid + 3 * ng + slot]))
             if fourth > 0.1 * spread and not D[low + slot] > 10.0 * spread:
+                if kind == FORCE and h > SHORT:
+                    return TOO_LONG
                 I[L.UNRESOLVED] = 1
                 suspect = True
         if suspect:

@@ -7,7 +7,7 @@ from saltus.engine import _layout as L
 from saltus.engine._entry import enter, first_step, flags_of_closed
 from saltus.engine._events import begin, fire, handle, land, same_time, ulp
 from saltus.engine._flow import project
-from saltus.engine._guards import floor_of, guards, kinematics, locate, screen
+from saltus.engine._guards import NOT_A_NUMBER, floor_of, guards, kinematics, locate, screen
 from saltus.engine._record import close_event, open_event, record_step
 from saltus.engine._status import (
     COLLAPSE,
@@ -123,7 +123,7 @@ def advance(I, D, steps, events):
             if suspects < 0:
                 I[L.NREJECT] += 1
                 I[L.REJECTED] = 1
-                D[L.H] = 0.1 * h
+                D[L.H] = 0.1 * h if suspects == NOT_A_NUMBER else 0.25 * h
                 if D[L.H] <= ulp(t):
                     return NOT_FINITE
                 continue
