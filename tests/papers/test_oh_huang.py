@@ -29,10 +29,10 @@ BEFORE_IMPACT = {
 AFTER_IMPACT = {"dx": 1.3075409434949834, "dy": 0.0, "dtheta1": 7.419799146573722, "dtheta2": -4.765185190318628}
 
 
-@pytest.fixture(scope="module")
-def jump():
+@pytest.fixture(scope="module", params=["dopri5", "dop853"])
+def jump(request):
     hopper = saltus.robots.hopper()
-    return saltus.simulate(hopper, controller=hopper.profiles["paper"].controller)
+    return saltus.simulate(hopper, controller=hopper.profiles["paper"].controller, method=request.param)
 
 
 def test_events_and_modes(jump):

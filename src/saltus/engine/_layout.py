@@ -13,7 +13,10 @@ from saltus.contact import MOST_COEFFICIENTS
 
 # Sizes: coordinates, velocities, inputs, state (q, v), state with the three energy integrals,
 # how many of these are integrated, units, contact rows, guards of the robot, guards in all.
-_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NRC", "NSTAGE", "ORDER"]
+_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK"]
+
+# The method: vectors of its dense output, stages, stages for dense output only, order.
+_METHOD = ["NRC", "NSTAGE", "NEXTRA", "ORDER"]
 
 # Addresses of compiled code.
 _ADDRESSES = [
@@ -134,7 +137,7 @@ _INTEGERS = [
     "DIRECTION",
 ]
 
-_ALL = [*_SIZES, *_ADDRESSES, *_STATE, *_DOUBLES, *_INTEGERS]
+_ALL = [*_SIZES, *_METHOD, *_ADDRESSES, *_STATE, *_DOUBLES, *_INTEGERS]
 HEADER = len(_ALL)
 globals().update({name: place for place, name in enumerate(_ALL)})
 

@@ -6,7 +6,7 @@ from saltus._native import compiled
 from saltus.engine import _layout as L
 from saltus.engine._entry import enter, first_step, flags_of_closed
 from saltus.engine._events import begin, fire, handle, land, same_time, ulp
-from saltus.engine._flow import project
+from saltus.engine._flow import flow, project
 from saltus.engine._guards import NOT_A_NUMBER, floor_of, guards, kinematics, locate, screen
 from saltus.engine._record import close_event, open_event, record_step
 from saltus.engine._status import (
@@ -37,6 +37,18 @@ def accept(I, D):
         D[y + i] = D[yn + i]
     for r in range(nr):
         D[I[L.LAM] + r] = D[I[L.LAM] + (I[L.NSTAGE] - 1) * nr + r]
+
+
+@compiled
+def settle(I, D, t):
+    """Move the end of a step onto the closed contacts.
+
+    The terms at hand are those of the last stage, the end itself, unless stages for dense output
+    came after it.
+    """
+    if I[L.NEXTRA] > 0:
+        flow(I, D, t, I[L.YN], I[L.KD], I[L.LAMD])
+    project(I, D, I[L.YN])
 
 
 @compiled
@@ -116,7 +128,7 @@ def advance(I, D, steps, events):
 
         which = -1
         if I[L.NCLOSED] > 0:
-            project(I, D, I[L.YN])  # the terms are those of the last stage, the end itself
+            settle(I, D, t + h)
         D[L.BEYOND] = same_time(t) / h if arrives else 0.0
         if I[L.NGUARD] > 0:
             suspects = screen(I, D, t, h)
@@ -141,7 +153,7 @@ def advance(I, D, steps, events):
                             return COLLAPSE
                         continue
                     if I[L.NCLOSED] > 0:
-                        project(I, D, I[L.YN])
+                        settle(I, D, t + h)
                     arrives = arrives and abs(stop - t - h) <= same_time(t)
                     natural = max(h, min(natural, whole))
                 else:

@@ -210,8 +210,8 @@ def _new_arenas(
         "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients,
     }  # fmt: skip
     doubles = {
-        "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": tableau.count * ny,
-        "LAM": tableau.count * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
+        "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": tableau.evaluations * ny,
+        "LAM": tableau.evaluations * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
@@ -239,7 +239,7 @@ def _new_arenas(
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.SIZES, "sizes"), (L.ENERGY, "energy")):
         I[place] = made.address(name)
-    I[L.NSTAGE], I[L.ORDER] = tableau.count, tableau.order
+    I[L.NSTAGE], I[L.NEXTRA], I[L.ORDER] = tableau.count, len(tableau.extra_stages), tableau.order
     I[L.STEP] = _step(method, n).place
     for place, address in _parts(nunit, ng).items():
         I[place] = address

@@ -21,10 +21,12 @@ class Tableau:
     """Butcher's tableau with error weights and dense output.
 
     The last stage is the end of the step, so that it serves as first stage of the next and its
-    contact forces are those of the new state. ``error`` are weights of the error estimate.
+    contact forces are those of the new state. ``error`` are weights of the error estimate; with a
+    ``second_error`` the two are combined as in [hairer1993, II.10].
     Dense output is Hairer's nested form [hairer1993, II.6]:
     y0 + s (r1 + (1-s) (r2 + s (r3 + (1-s) (r4 + ...)))), where r1 = y1 - y0,
-    r2 = h k_first - r1, r3 = r1 - h k_last - r2, and each row of ``dense`` gives one more.
+    r2 = h k_first - r1, r3 = r1 - h k_last - r2, and each row of ``dense`` gives one more. It may
+    need ``extra_stages``, made after the last for steps that are kept.
     """
 
     name: str
@@ -33,11 +35,19 @@ class Tableau:
     stages: tuple[tuple[float, ...], ...]
     error: tuple[float, ...]
     dense: tuple[tuple[float, ...], ...]
+    second_error: tuple[float, ...] = ()
+    extra_nodes: tuple[float, ...] = ()
+    extra_stages: tuple[tuple[float, ...], ...] = ()
 
     @property
     def count(self) -> int:
         """Number of stages, the last included."""
         return len(self.nodes)
+
+    @property
+    def evaluations(self) -> int:
+        """Number of stages with those that only serve dense output."""
+        return self.count + len(self.extra_stages)
 
     @property
     def coefficients(self) -> int:
@@ -65,6 +75,16 @@ def _combination(weights: tuple[float, ...]) -> str:
     return " + ".join(f"{weight!r} * D[k{j} + i]" for j, weight in enumerate(weights) if weight != 0.0)
 
 
+def _stage(target: str, weights: tuple[float, ...], node: float, j: int) -> list[str]:
+    return [
+        "    for i in range(n):",
+        f"        D[{target} + i] = D[y + i] + h * ({_combination(weights)})",
+        f"    code = rate(I, D, t + {node!r} * h, {target}, k{j}, lam + {j} * nr, simple)",
+        "    if code != 0:",
+        "        return code",
+    ]
+
+
 def step_source(tableau: Tableau, n: int) -> str:
     """Python source of the part behind `step` for one method and one number of integrated quantities.
 
@@ -73,7 +93,7 @@ def step_source(tableau: Tableau, n: int) -> str:
     """
     last = tableau.count - 1
     head = [f"    n, ny, nr, y, k0 = {n}, I[L.NY], I[L.NROW], I[L.Y], I[L.K]"]
-    head += [f"    k{j} = k0 + {j} * ny" for j in range(1, tableau.count)]
+    head += [f"    k{j} = k0 + {j} * ny" for j in range(1, tableau.count + len(tableau.extra_stages))]
     lines = [
         "def step_part(I, D, t, h, a, b, c):",
         *head,
@@ -81,24 +101,30 @@ def step_source(tableau: Tableau, n: int) -> str:
         "    simple = nr == 0 and I[L.CONTROL_KIND] != L.CONTINUOUS",
     ]
     for j in range(1, tableau.count):
-        target = "yn" if j == last else "ys"
-        lines += [
-            "    for i in range(n):",
-            f"        D[{target} + i] = D[y + i] + h * ({_combination(tableau.stages[j])})",
-            f"    code = rate(I, D, t + {tableau.nodes[j]!r} * h, {target}, k{j}, lam + {j} * nr, simple)",
-            "    if code != 0:",
-            "        return code",
-        ]
+        lines += _stage("yn" if j == last else "ys", tableau.stages[j], tableau.nodes[j], j)
     lines += [
         "    rtol, atol = D[L.RTOL], D[L.ATOL]",
-        "    total = 0.0",
+        "    total = second = 0.0",
         "    for i in range(n):",
-        f"        e = h * ({_combination(tableau.error)})",
-        "        e /= atol + rtol * max(abs(D[y + i]), abs(D[yn + i]))",
+        "        scale = 1.0 / (atol + rtol * max(abs(D[y + i]), abs(D[yn + i])))",
+        f"        e = h * ({_combination(tableau.error)}) * scale",
         "        total += e * e",
+    ]
+    if tableau.second_error:
+        lines += [
+            f"        e = h * ({_combination(tableau.second_error)}) * scale",
+            "        second += e * e",
+            "    if total > 0.0:",
+            "        total *= total / (total + 0.01 * second)",
+        ]
+    lines += [
         "    D[L.ERROR] = math.sqrt(total / n)",
         "    if a == 0 and not total <= n:",
         "        return 0",
+    ]
+    for j, (node, weights) in enumerate(zip(tableau.extra_nodes, tableau.extra_stages, strict=True), tableau.count):
+        lines += _stage("ys", weights, node, j)
+    lines += [
         "    r = I[L.DENSE]",
         "    for i in range(n):",
         "        change = D[yn + i] - D[y + i]",
