@@ -59,7 +59,6 @@ class Trajectory:
     rtol: float
     atol: float
     start_time: float
-    requested_end: float
     output_step: float
     status: Status
     integers: np.ndarray
