@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from functools import cache
 
 import casadi as ca
@@ -240,3 +241,14 @@ def test_recorded_velocities_are_the_rates_of_recorded_positions(name, profile):
         np.testing.assert_allclose(rate, velocity, rtol=0, atol=1e-6 * (1 + np.abs(velocity).max()))
         compared += 1
     assert compared > 10
+
+
+@EVERY_ROBOT
+def test_robots_travel_between_processes(name):
+    robot = find_robot(name)
+    gravity = robot.with_parameters(g=3.0)
+    changed = gravity.with_law("plastic") if gravity.units else gravity
+    copy = pickle.loads(pickle.dumps(changed))
+    one, two = simulate(changed, until=0.3), simulate(copy, until=0.3)
+    assert one.step_rows.tobytes() == two.step_rows.tobytes()
+    assert one.event_rows.tobytes() == two.event_rows.tobytes()

@@ -110,6 +110,7 @@ def simulate(
         rtol=rtol,
         atol=atol,
         start_time=start,
+        requested_end=until,
         output_step=output_step if output_step is not None else (until - start) / 1000,
         status=S.STATUSES[code],
         integers=I,

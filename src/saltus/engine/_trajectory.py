@@ -59,6 +59,7 @@ class Trajectory:
     rtol: float
     atol: float
     start_time: float
+    requested_end: float
     output_step: float
     status: Status
     integers: np.ndarray
@@ -201,7 +202,8 @@ class Trajectory:
         """Times, steps and fractions of the regular samples, and of both sides of every event."""
         end = self.end_time
         count = math.floor((end - self.start_time) / self.output_step * (1 + 1e-12)) if self.output_step > 0 else 0
-        times = self.start_time + self.output_step * np.arange(count + 1)
+        times = np.arange(count + 1) * self.output_step
+        times += self.start_time
         jumps = self.event_rows[:, L.E_TIME] if len(self.event_rows) else np.zeros(0)
         jumps = np.unique(jumps)
         slack = 1e-12 * max(1.0, abs(end))
@@ -214,7 +216,8 @@ class Trajectory:
             times = times[~near]
         if end - max(times[-1:].max(initial=-math.inf), jumps[-1:].max(initial=-math.inf)) > slack:
             times = np.append(times, end)
-        times = np.minimum(times, end)
+        if times.size and times[-1] > end:
+            times[-1] = end
         index, fraction = self._places_in_order(times)
         if not jumps.size:
             return times, index, fraction

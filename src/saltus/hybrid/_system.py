@@ -71,6 +71,7 @@ class HybridSystem:
     skeleton: tuple[tuple[str, str], ...] = ()
     about: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
 
     def __post_init__(self) -> None:
         given = dict(self.values)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copyreg
 import importlib
+import pickle
 import pkgutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +28,30 @@ def find_robot(name: str) -> HybridSystem:
     if name not in robot_names():
         raise unknown_name("robot", name, robot_names())
     built: HybridSystem = importlib.import_module(f"{__name__}.{name}").build()
-    return built
+    return replace(built, origin=name)
+
+
+def _rebuild(name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...]) -> HybridSystem:
+    system = find_robot(name).with_parameters(**values).with_guards(**actions)
+    for unit, law in zip(system.units, laws, strict=True):
+        if law is not None:
+            system = system.with_law(law, unit.name)
+    return system
+
+
+def _reduce(system: HybridSystem) -> tuple[Any, ...]:
+    """Expressions cannot travel between processes; a robot's name and what was changed of it can."""
+    if not system.origin:
+        raise pickle.PicklingError(f"{system.name} was built by hand; to send it elsewhere, make it a robot's file")
+    laws = tuple(
+        None if unit.law is original.law else unit.law
+        for unit, original in zip(system.units, find_robot(system.origin).units, strict=True)
+    )
+    actions = {guard.name: guard.action for guard in system.guards}
+    return _rebuild, (system.origin, dict(system.values), actions, laws)
+
+
+copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]
 
 
 def _factory(name: str) -> Callable[..., HybridSystem]:
