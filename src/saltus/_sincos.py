@@ -14,8 +14,8 @@ ROUND = 6755399441055744.0
 def sincos(x):
     """Reduce by multiples of pi/2 in three parts, then two minimax polynomials.
 
-    Constants and error analysis as in the public-domain-style kernels described by
-    [ng1992]; beyond |x| = 1e5 the reduction is left to libm.
+    The parts of pi/2 and the minimax coefficients are those published with fdlibm [ng1992];
+    beyond |x| = 1e5 the reduction is left to libm.
     """
     always_inline()
     if not abs(x) < 1.0e5:
