@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import accuracy
 import hopper_profiles
 import machine
 import startup
@@ -24,7 +25,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=hopper_profiles.COUNT, help="torque profiles within each limit")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="file to write")
     chosen = parser.parse_args()
-    parts = [_HEAD, machine.describe(), two_link.report(), hopper_profiles.report(chosen.count), startup.report()]
+    parts = [_HEAD, machine.describe(), accuracy.report(), two_link.report()]
+    parts += [hopper_profiles.report(chosen.count), startup.report()]
     text = "\n\n".join(parts) + "\n"
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     chosen.output.write_text(text)

@@ -34,8 +34,8 @@ def slope(counts, errors):
     return -np.polyfit(np.log(counts), np.log(errors), 1)[0]
 
 
-@pytest.mark.parametrize("method", method_names())
-def test_order_of_the_state(method):
+def order_of_the_state(method):
+    """Observed order of the final state of a pendulum."""
     robot = saltus.robots.pendulum()
     exact = saltus.simulate(robot, {"theta": 1.5}, until=4.0, rtol=1e-14, atol=1e-15, method="dop853").final.values()
     errors = []
@@ -43,13 +43,15 @@ def test_order_of_the_state(method):
         run = fixed(robot, count, 4.0, method)
         assert run.steps == count
         errors.append(math.dist(run.final.values(), exact))
-    assert slope(STEPS[method], errors) == pytest.approx(find_method(method).order, abs=SLACK[method])
+    return slope(STEPS[method], errors)
 
 
-@pytest.mark.parametrize("method", method_names())
-def test_order_of_event_times(method):
-    # a guard away from the symmetry of the swing, where errors would cancel, and several starts, since
-    # the last step before an event is of any length
+def order_of_event_times(method):
+    """Observed order of the third passage of a damped pendulum through a place off its middle.
+
+    Off the symmetry of the swing, where errors would cancel, and over several starts, since the
+    last step before an event is of any length.
+    """
     robot = saltus.robots.pendulum(damping=0.2)
     guard = Guard("here", robot.mechanism.q[0] - 0.4, "record", "both")
     watched = saltus.HybridSystem(robot.mechanism, guards=(guard,), values=robot.values)
@@ -62,7 +64,13 @@ def test_order_of_event_times(method):
     for count in STEPS_TO_EVENTS[method]:
         runs = [fixed(watched, count, 4.0, method, start) for start in starts]
         errors.append(np.sqrt(np.mean([(run.events[2].t - t) ** 2 for run, t in zip(runs, exact, strict=True)])))
-    assert slope(STEPS_TO_EVENTS[method], errors) == pytest.approx(find_method(method).order, abs=SLACK[method])
+    return slope(STEPS_TO_EVENTS[method], errors)
+
+
+@pytest.mark.parametrize("order", [order_of_the_state, order_of_event_times])
+@pytest.mark.parametrize("method", method_names())
+def test_observed_order(method, order):
+    assert order(method) == pytest.approx(find_method(method).order, abs=SLACK[method])
 
 
 def test_energy_over_a_minute():

@@ -256,7 +256,7 @@ class HybridSystem:
         for guard in self.guards:
             try:
                 expression = ca.SX(guard.expression)
-            except NotImplementedError:
+            except NotImplementedError:  # how CasADi refuses what is no expression
                 raise InputError(f"guard {guard.name!r} of {self.name} must be an expression") from None
             if expression.numel() != 1 or any(s.__hash__() not in known for s in ca.symvar(expression)):
                 raise InputError(

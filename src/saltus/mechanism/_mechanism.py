@@ -147,7 +147,7 @@ class Mechanism:
         pose = joint.place((parent or self.world).pose, symbols)
         try:
             mass, inertia = ca.SX(mass), ca.SX(inertia)
-        except NotImplementedError:
+        except NotImplementedError:  # how CasADi refuses what is no expression
             raise InputError(f"body {name!r} of {self.name}: mass and inertia must be numbers or expressions") from None
         made = Body(name, pose, mass, inertia, com)
         self.bodies[name] = made
