@@ -27,7 +27,7 @@ def expressions(name):
     d = system.dynamics
     points = ca.vertcat(*(point.position for point in system.mechanism.points.values()))
     # every point is a possible contact: those of the units alone may move in straight lines, which shows little
-    rows = ca.vertcat(points, *(position for unit in system.units for position in (unit.slide, unit.gap)))
+    rows = ca.vertcat(points, *(position for unit in system.units for _, position in unit.rows))
     J, drift = d.row(rows)
     # d/dt (T + V) along the free flow: a directional derivative that the derivation never forms
     rates = ca.vertcat(d.qdot, d.free_acceleration)
@@ -247,7 +247,7 @@ def test_recorded_velocities_are_the_rates_of_recorded_positions(name, profile):
 def test_robots_travel_between_processes(name):
     robot = find_robot(name)
     gravity = robot.with_parameters(g=3.0)
-    changed = gravity.with_law("plastic") if gravity.units else gravity
+    changed = gravity.with_law("plastic") if any(unit.law for unit in gravity.units) else gravity
     copy = pickle.loads(pickle.dumps(changed))
     one, two = simulate(changed, until=0.3), simulate(copy, until=0.3)
     assert one.step_rows.tobytes() == two.step_rows.tobytes()

@@ -62,7 +62,7 @@ def expected_outputs(system, *inputs):
     nv = system.mechanism.nv
     M, v, f = value(d.M), value(d.v).ravel(), value(d.S) @ inputs[2] - value(d.h).ravel() - value(d.damping).ravel()
     acceleration = np.linalg.solve(M, f)
-    positions = [position for unit in system.units for position in (unit.slide, unit.gap)]
+    positions = [position for unit in system.units for _, position in unit.rows]
     if positions:
         stacked = ca.vertcat(*positions)
         J = value(ca.jacobian(stacked, d.q))
@@ -72,13 +72,13 @@ def expected_outputs(system, *inputs):
     MJ = np.linalg.solve(M, J.T)
     power_in, power_lost = (value(d.S) @ inputs[2]) @ v, value(d.damping).ravel() @ v
     free = np.concatenate([v, acceleration, [power_in, power_lost]])
-    gaps = [value(unit.gap).item() for unit in system.units]
-    slides = [value(unit.slide).item() for unit in system.units]
+    places = [value(position).item() for position in positions]
+    reach = [value(ca.SX(unit.reach)).item() for unit in system.units]
     guards = [value(guard.expression).item() for guard in system.guards]
     return {
         "free": free,
         "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
-        "gaps": np.concatenate([gaps, slides, J @ v, guards]),
+        "gaps": np.concatenate([places, J @ v, reach, guards]),
         "energy": np.array([0.5 * v @ M @ v, value(d.potential).item()]),
     }
 

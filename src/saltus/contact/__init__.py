@@ -1,13 +1,26 @@
 """Contacts: units that can hold or let go, and the laws of impact; none of them knows a robot."""
 
-from saltus.contact._ground import GUARD_NAMES, GroundPoint, guard_values_of
+from saltus.contact._behaviour import guard_values_of
+from saltus.contact._grip import Bar, Grip, Line, Wall
+from saltus.contact._ground import GroundPoint, Wheel
+from saltus.contact._joint import JointUnit
 from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, law_names, newton, plastic
+from saltus.contact._unit import GRIP, SLOTS, Equations, Unit
 
 __all__ = [
-    "GUARD_NAMES",
+    "GRIP",
     "MOST_COEFFICIENTS",
+    "SLOTS",
+    "Bar",
+    "Equations",
+    "Grip",
     "GroundPoint",
+    "JointUnit",
     "Law",
+    "Line",
+    "Unit",
+    "Wall",
+    "Wheel",
     "chatterjee",
     "find_law",
     "guard_values_of",

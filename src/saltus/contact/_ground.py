@@ -1,40 +1,121 @@
-"""The ground point: a point of a robot that meets a straight ground, sticks, slips or leaves it.
+"""The ground point and the wheel: what meets a straight ground, sticks or rolls on it, slips or leaves it.
 
-The functions with lower-case names and scalar arguments are the whole of its behaviour; the
-engine compiles them. Rows of a ground point are tangential, then normal.
+The functions with lower-case names and scalar arguments are the whole of their behaviour; the
+engine compiles them. Rows are tangential, then normal.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._law import Law, plastic
-from saltus.mechanism import Point
+from saltus.contact._unit import FORCE, GROUND, IMPACT, KINEMATIC, NONE, TEST, Equations
+from saltus.mechanism import Body, Point
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS = range(4)
-STATUSES = ("open", "stick", "slip+", "slip-")
 
-# What a guard of a unit leads to, beside a status: an impact, or a test of all statuses.
-IMPACT, TEST = -1, -2
 
-# How a guard is evaluated: not active, from positions and velocities, from contact forces.
-NONE, KINEMATIC, FORCE = range(3)
+class _OnGround:
+    """What ground points and wheels have in common: everything but what is measured along the ground."""
 
-GUARD_NAMES = (
-    ("touch", "", ""),
-    ("lift", "cone+", "cone-"),
-    ("lift", "turn", ""),
-    ("lift", "turn", ""),
-)
+    point: Point
+    friction: Any
+    law: Law
+    slope: Any
+    through: tuple[Any, Any]
+    open_name: str
+
+    kind = GROUND
+    coordinate = None
+    held_name = "stick"
+    guard_names = (("touch", "", ""), ("lift", "cone+", "cone-"), ("lift", "turn", ""), ("lift", "turn", ""))
+    edges = (
+        (OPEN, "touch", OPEN),
+        (OPEN, "touch", STICK),
+        (OPEN, "touch", SLIP_PLUS),
+        (OPEN, "touch", SLIP_MINUS),
+        (STICK, "lift", OPEN),
+        (STICK, "cone-", SLIP_PLUS),
+        (STICK, "cone+", SLIP_MINUS),
+        (SLIP_PLUS, "turn", STICK),
+        (SLIP_PLUS, "turn", SLIP_MINUS),
+        (SLIP_PLUS, "lift", OPEN),
+        (SLIP_MINUS, "turn", STICK),
+        (SLIP_MINUS, "turn", SLIP_PLUS),
+        (SLIP_MINUS, "lift", OPEN),
+    )
+    damping = ()
+
+    @property
+    def name(self) -> str:
+        """The point's name."""
+        return self.point.name
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """Names of the statuses, in the order of their numbers."""
+        return (self.open_name, self.held_name, "slip+", "slip-")
+
+    @property
+    def slide(self) -> Any:
+        """Position along the ground."""
+        away = self.point.position - ca.vertcat(*self.through)
+        return ca.cos(self.slope) * away[0] + ca.sin(self.slope) * away[1]
+
+    @property
+    def gap(self) -> Any:
+        """Distance from the ground."""
+        away = self.point.position - ca.vertcat(*self.through)
+        return ca.cos(self.slope) * away[1] - ca.sin(self.slope) * away[0]
+
+    @property
+    def rows(self) -> tuple[tuple[str, Any], ...]:
+        return (("t", self.slide), ("n", self.gap))
+
+    @property
+    def reach(self) -> Any:
+        return ca.SX(0)
+
+    @property
+    def clearance(self) -> Any:
+        return self.gap
+
+    @property
+    def coefficients(self) -> tuple[Any, ...]:
+        return (self.friction, *self.law.coefficients)
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return (self.slope, *self.through)
+
+    def equations(self, status: int) -> Equations:
+        if status == OPEN:
+            return Equations()
+        if status == STICK:
+            return Equations(closed=(0, 1))
+        return Equations(closed=(1,), ties=((0, 1, -self.friction if status == SLIP_PLUS else self.friction),))
+
+    def complaint(self, values: list[float]) -> str | None:
+        friction, *rest = values
+        if not friction >= 0 or not math.isfinite(friction):
+            return f"friction must be finite and not negative, got {friction:g}"
+        for declared, value in zip(self.law.declared, rest, strict=True):
+            if not declared.lower <= value <= declared.upper:
+                bounds = f"between {declared.lower:g} and {declared.upper:g}"
+                return f"{declared.name} must lie {bounds}, got {value:g}"
+        return None
+
+    def blocked(self, clearance: float) -> str:
+        return f"point {self.name} is {-clearance:.6g} m below the ground; it must not be"
 
 
 @dataclass(frozen=True)
-class GroundPoint:
+class GroundPoint(_OnGround):
     """A point that can meet the ground.
 
     Parameters
@@ -60,27 +141,50 @@ class GroundPoint:
     through: tuple[Any, Any] = (0.0, 0.0)
     open_name: str = "open"
 
-    @property
-    def name(self) -> str:
-        """The point's name."""
-        return self.point.name
+
+@dataclass(frozen=True)
+class Wheel(_OnGround):
+    """A round wheel that rolls on the ground, slips on it or leaves it.
+
+    In the plane rolling is a matter of positions: centre plus radius times angle stands still.
+    What slips is the lowest point of the rim.
+
+    Parameters
+    ----------
+    point
+        The centre.
+    body
+        The body that turns with the wheel.
+    radius
+        In m: a number or an expression of the parameters.
+    friction, law, slope, through, open_name
+        As for a ground point.
+    """
+
+    point: Point
+    body: Body
+    radius: Any
+    friction: Any = 0.0
+    law: Law = field(default_factory=plastic)
+    slope: Any = 0.0
+    through: tuple[Any, Any] = (0.0, 0.0)
+    open_name: str = "open"
+
+    held_name = "roll"
 
     @property
     def slide(self) -> Any:
-        """Position along the ground."""
-        away = self.point.position - ca.vertcat(*self.through)
-        return ca.cos(self.slope) * away[0] + ca.sin(self.slope) * away[1]
+        """How far the rim has slipped: the centre's way plus what has been rolled back."""
+        return super().slide + self.radius * self.body.pose.angle
 
     @property
     def gap(self) -> Any:
-        """Distance from the ground."""
-        away = self.point.position - ca.vertcat(*self.through)
-        return ca.cos(self.slope) * away[1] - ca.sin(self.slope) * away[0]
+        """Distance of the rim from the ground."""
+        return super().gap - self.radius
 
     @property
-    def statuses(self) -> tuple[str, ...]:
-        """Names of the statuses, in the order of their numbers."""
-        return (self.open_name, *STATUSES[1:])
+    def fixed(self) -> tuple[Any, ...]:
+        return (*super().fixed, self.radius)
 
 
 @compiled
@@ -143,22 +247,14 @@ def tie(status, mu):
 
 
 @compiled
-def margins(status, still, f_t, f_n, a_t, a_n, mu):
-    """Two numbers that are positive where a status is consistent: one a force or, if open, an
-    acceleration; the other a force or, if about to slip, an acceleration."""
+def margins(status, touch, still, f_t, f_n, a_t, a_n, mu):
+    """Two numbers that are positive where a status is consistent, and whether each is a force."""
+    if touch == 0:
+        return 1.0e300, 1.0e300, True, True
     if status == OPEN:
-        return a_n, 1.0e300
+        return a_n, 1.0e300, False, True
     if status == STICK:
-        return f_n, mu * f_n - abs(f_t)
+        return f_n, mu * f_n - abs(f_t), True, True
     if not still:
-        return f_n, 1.0e300
-    if status == SLIP_PLUS:
-        return f_n, a_t
-    return f_n, -a_t
-
-
-def guard_values_of(status, gap, v_t, f_t, f_n, mu):  # type: ignore[no-untyped-def]
-    """The guards of many states at once, and how each is evaluated: arrays of shape (states, 3)."""
-    values = [guard_values.py_func(*row, mu) for row in zip(status, gap, v_t, f_t, f_n, strict=True)]
-    kinds = [guard_kinds.py_func(s) for s in status]
-    return np.array(values).reshape(-1, 3), np.array(kinds).reshape(-1, 3)
+        return f_n, 1.0e300, True, True
+    return f_n, a_t if status == SLIP_PLUS else -a_t, True, False

@@ -85,16 +85,23 @@ def _energy(run: Trajectory) -> Check:
 
 
 def _contacts(run: Trajectory) -> list[Check]:
-    """Closed contacts neither part nor sink, and sticking ones do not slide."""
+    """Closed rows stay where they were closed, and stand still."""
     if not run.system.units:
         return []
     s = run.mesh
     status = run.arc_statuses[s.arc]
-    closed = status > 0
-    stick = status == 1
-    apart = float(np.abs(s.gaps[closed]).max(initial=0.0))
-    speeds = np.concatenate([s.speeds[:, 1::2][closed], s.speeds[:, 0::2][stick]])
-    rate = float(np.abs(speeds).max(initial=0.0))
+    apart = rate = 0.0
+    for k, (unit, first) in enumerate(zip(run.system.units, run.system.first_rows, strict=False)):
+        # stretches of one status; rows that are closed in it do not move
+        ends = np.append(np.flatnonzero(np.diff(status[:, k])) + 1, len(status))
+        begin = 0
+        for end in ends:
+            for row in (first + r for r in unit.equations(int(status[begin, k])).closed):
+                held = s.positions[begin:end, row]
+                where = 0.0 if run.system.row_names[row].endswith(".n") else held[0]
+                apart = max(apart, float(np.abs(held - where).max()))
+                rate = max(rate, float(np.abs(s.speeds[begin:end, row]).max()))
+            begin = end
     size = 1 + float(np.abs(s.x).max())
     limit = (100 * run.rtol + 1e-12) * size
     return [Check("contacts closed", apart, limit, "m"), Check("contacts at rest", rate, limit, "m/s")]
@@ -107,9 +114,16 @@ def _guards(run: Trajectory) -> list[Check]:
     s = run.mesh
     status = run.arc_statuses[s.arc]
     worst_length = worst_force = 0.0
-    for k, coefficients in enumerate(run.system.unit_coefficients):
+    for k, (unit, coefficients) in enumerate(zip(run.system.units, run.system.unit_coefficients, strict=True)):
+        rows = slice(run.system.first_rows[k], run.system.first_rows[k + 1])
         values, kinds = guard_values_of(
-            status[:, k], s.gaps[:, k], s.speeds[:, 2 * k], s.forces[:, 2 * k], s.forces[:, 2 * k + 1], coefficients[0]
+            unit.kind,
+            status[:, k],
+            s.positions[:, rows],
+            s.speeds[:, rows],
+            s.reach[:, k],
+            s.forces[:, rows],
+            coefficients,
         )
         worst_length = max(worst_length, float(-np.where(kinds == 1, values, 0).min(initial=0.0)))
         worst_force = max(worst_force, float(-np.where(kinds == 2, values, 0).min(initial=0.0)))

@@ -1,7 +1,8 @@
 """The next mode, by cause and consistency: none or two consistent ones are a verdict, never a guess."""
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
-from saltus.contact._ground import OPEN, SLIP_MINUS, SLIP_PLUS, STICK, candidates, margins
+from saltus.contact._behaviour import candidates, margins
+from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_inputs
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
@@ -14,41 +15,31 @@ TIE, NOISE = 1e-9, 1e-13
 
 @compiled
 def candidates_of_all(I, D, widen):
-    """Set the candidate statuses of units on the ground from their flags; ``widen`` forgets named ones."""
+    """Set the candidate statuses of all units from their flags; ``widen`` forgets named ones."""
     never_inline()
     for unit in range(I[L.NUNIT]):
-        if I[I[L.TOUCH] + unit] == 0:
-            I[I[L.CANDIDATES] + unit] = 1 << OPEN
-        elif widen or I[I[L.CANDIDATES] + unit] == 0:
-            v_t = D[I[L.GAP_V] + I[I[L.ROW] + unit]]
-            I[I[L.CANDIDATES] + unit] = candidates(I[I[L.ENDED] + unit], v_t, I[I[L.STILL] + unit] == 1)
+        if widen or I[I[L.CANDIDATES] + unit] == 0:
+            I[I[L.CANDIDATES] + unit] = candidates(
+                I[I[L.KIND] + unit],
+                I[I[L.STATUS] + unit],
+                I[I[L.ENDED] + unit],
+                I[I[L.TOUCH] + unit],
+                I[I[L.STILL] + unit] == 1,
+                D[I[L.GAP_V] + I[I[L.ROW] + unit]],
+                D[I[L.COEF] + L.COEFFICIENTS * unit],
+            )
 
 
 @compiled
 def _next_status(bits, after):
-    """The candidate that follows another in order of preference, or -1 after the last."""
+    """The candidate that follows another in order of preference, or -1 after the last: what rests comes first."""
     seen = after < 0
-    for status in (STICK, SLIP_PLUS, SLIP_MINUS, OPEN):
+    for status in (4, 5, 1, 2, 3, 0):
         if seen and bits & (1 << status):
             return status
         if status == after:
             seen = True
     return -1
-
-
-@compiled
-def _margins_of(I, D, unit, lam):
-    never_inline()
-    row = I[I[L.ROW] + unit]
-    return margins(
-        I[I[L.STATUS] + unit],
-        I[I[L.STILL] + unit] == 1,
-        D[lam + row],
-        D[lam + row + 1],
-        D[I[L.ACC] + row],
-        D[I[L.ACC] + row + 1],
-        D[I[L.COEF] + L.COEFFICIENTS * unit],
-    )
 
 
 @compiled
@@ -59,8 +50,11 @@ def _scales_of(I, D, unit, lam):
     acceleration = 0.0
     for r in range(nr):
         acceleration = max(acceleration, abs(D[I[L.W_B] + r]))
-    force = abs(D[lam + row]) + abs(D[lam + row + 1])
-    force += acceleration / max(1e-300, D[I[L.W_A] + (row + 1) * nr + row + 1])
+    force = abs(D[lam + row])
+    if I[I[L.KIND] + unit] == GROUND:
+        row += 1
+        force += abs(D[lam + row])
+    force += acceleration / max(1e-300, D[I[L.W_A] + row * nr + row])
     return force, acceleration
 
 
@@ -83,11 +77,22 @@ def _measure(I, D, lam, out):
     never_inline()
     row_accelerations(I, D, lam)
     for unit in range(I[L.NUNIT]):
-        first, second = _margins_of(I, D, unit, lam)
+        row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+        second_row = row + 1 if kind == GROUND else row
+        first, second, first_force, second_force = margins(
+            kind,
+            I[I[L.STATUS] + unit],
+            I[I[L.TOUCH] + unit],
+            I[I[L.STILL] + unit] == 1,
+            D[lam + row],
+            D[lam + second_row],
+            D[I[L.ACC] + row],
+            D[I[L.ACC] + second_row],
+            D[I[L.COEF] + L.COEFFICIENTS * unit],
+        )
         force, acceleration = _scales_of(I, D, unit, lam)
-        status = I[I[L.STATUS] + unit]
-        D[out + 2 * unit] = first / max(1e-300, acceleration if status == OPEN else force)
-        D[out + 2 * unit + 1] = second / max(1e-300, force if status == STICK else acceleration)
+        D[out + 2 * unit] = first / max(1e-300, force if first_force else acceleration)
+        D[out + 2 * unit + 1] = second / max(1e-300, force if second_force else acceleration)
 
 
 @compiled
@@ -99,13 +104,10 @@ def _judge(I, D, t):
         return REJECTED
     _measure(I, D, lam, now)
     tied = False
-    for unit in range(I[L.NUNIT]):
-        if I[I[L.TOUCH] + unit] == 1:
-            for k in range(2):
-                margin = D[now + 2 * unit + k]
-                if not margin >= -TIE:
-                    return REJECTED
-                tied = tied or margin <= TIE
+    for k in range(2 * I[L.NUNIT]):
+        if not D[now + k] >= -TIE:
+            return REJECTED
+        tied = tied or D[now + k] <= TIE
     if not tied:
         return CONSISTENT
     # A tie goes to the first non-zero one-sided derivative along this mode's own flow.
@@ -120,15 +122,13 @@ def _judge(I, D, t):
     if I[L.NCLOSED] == 0:
         call_kernel(I[L.TERMS], t + delta, D, I[L.YD], I[L.U], I[L.P], I[L.W])
     _measure(I, D, I[L.LAMD], later)
-    for unit in range(I[L.NUNIT]):
-        if I[I[L.TOUCH] + unit] == 1:
-            for k in range(2):
-                margin = D[now + 2 * unit + k]
-                change = D[later + 2 * unit + k] - margin
-                if margin <= TIE and change < -NOISE:
-                    verdict = REJECTED
-                elif margin <= TIE and change <= NOISE:
-                    verdict = min(verdict, UNDECIDED)
+    for k in range(2 * I[L.NUNIT]):
+        margin = D[now + k]
+        change = D[later + k] - margin
+        if margin <= TIE and change < -NOISE:
+            verdict = REJECTED
+        elif margin <= TIE and change <= NOISE:
+            verdict = min(verdict, UNDECIDED)
     present_terms(I, D, t)
     return verdict
 

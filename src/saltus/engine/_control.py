@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from saltus._native import CONTROL, compile_entry, function_digest
+from saltus.contact import GRIP
+from saltus.contact._unit import CLOSE, RELEASE
 from saltus.engine import _layout as L
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
@@ -32,10 +34,24 @@ _CALLBACK = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Command:
-    """What a controller asks for: inputs by actuator, and requests to units."""
+    """What a controller asks for: inputs by actuator, and of grips, by name, to ``close`` or to ``open``."""
 
     torques: Any = ()
-    requests: Mapping[str, int] = field(default_factory=dict)
+    requests: Mapping[str, str] = field(default_factory=dict)
+
+
+WISHES = {"close": CLOSE, "open": RELEASE, "keep": 0}
+
+
+def wishes(requests: Mapping[str, str], system: HybridSystem) -> list[int]:
+    """What is asked of each unit, as a number; nothing of those that are not named."""
+    grips = [unit.name for unit in system.units if unit.kind == GRIP]
+    for name, wish in requests.items():
+        if name not in grips:
+            raise unknown_name("grip", name, grips, system.name)
+        if wish not in WISHES:
+            raise unknown_name("request", wish, WISHES, f"{system.name}'s {name}")
+    return [WISHES[requests.get(unit.name, "keep")] for unit in system.units]
 
 
 @dataclass
@@ -133,8 +149,14 @@ def python_control(
             state = State(index, np.ctypeslib.as_array(x, (nx,)).copy(), mechanism.nq)
             statuses = [status[k] for k in range(nunit)]
             answer = function(t, state, Mode(system, statuses), np.ctypeslib.as_array(mem, (memory,)))
+            requests: Mapping[str, str] = {}
+            if isinstance(answer, Command):
+                requests = answer.requests
+                answer = [0.0] * nu if np.size(answer.torques) == 0 else answer.torques
             for k, value in enumerate(_torques(answer, actuators, system.name)):
                 u[k] = value
+            for k, wish in enumerate(wishes(requests, system)):
+                request[k] = wish
         except BaseException as error:  # noqa: BLE001 - crossing compiled code: kept, and raised on the other side
             control.failure = error
             return 1
@@ -145,16 +167,12 @@ def python_control(
     callback = _CALLBACK(call)
     control.address = ctypes.cast(callback, ctypes.c_void_p).value or 0
     control.alive = callback
-    if nu == 0:
-        raise InputError(f"{system.name} has no actuators, so it takes no controller")
+    if nu == 0 and not any(unit.kind == GRIP for unit in system.units):
+        raise InputError(f"{system.name} has no actuators and no grips, so it takes no controller")
     return control
 
 
 def _torques(answer: Any, actuators: list[str], owner: str) -> list[float]:
-    if isinstance(answer, Command):
-        if answer.requests:
-            raise unknown_name("unit that takes requests", next(iter(answer.requests)), [], owner)
-        answer = answer.torques
     if isinstance(answer, Mapping):
         for name in answer:
             if name not in actuators:

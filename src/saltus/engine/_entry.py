@@ -3,12 +3,15 @@
 import math
 
 from saltus._native import compiled, never_inline
-from saltus.contact._ground import FORCE, OPEN, SLIP_MINUS, SLIP_PLUS, STICK
+from saltus.contact._behaviour import holds, presumed, slides, touching
+from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
+from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs
 from saltus.engine._guards import arm, floor_of, guards, kinematics, sizes
-from saltus.engine._record import close_event
+from saltus.engine._impact import impact
+from saltus.engine._record import close_event, open_event
 
 # A start this near to the ground, or with a velocity this small, is on it or at rest (m, m/s).
 ON_GROUND = 1e-9
@@ -16,59 +19,76 @@ ON_GROUND = 1e-9
 
 @compiled
 def place_units(I, D, t):
-    """At the start: which units are on the ground, which strike it, which are leaving."""
+    """At the start: which units are on the ground or at a stop, which strike it, which are leaving."""
     never_inline()
     kinematics(I, D, t, I[L.Y])
     striking = False
     for unit in range(I[L.NUNIT]):
-        row = I[I[L.ROW] + unit]
+        kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
         I[I[L.ENDED] + unit] = -1
-        if D[I[L.GAP] + unit] <= ON_GROUND:
-            v_t, v_n = D[I[L.GAP_V] + row], D[I[L.GAP_V] + row + 1]
-            I[I[L.ZERO] + L.SLOTS * unit] = 1
-            if v_n < -ON_GROUND:
-                I[I[L.FIRED] + L.SLOTS * unit] = 1
+        if kind == GRIP:
+            I[I[L.TOUCH] + unit] = touching(kind, I[I[L.STATUS] + unit])
+            continue
+        normal = row + 1 if kind == GROUND else row
+        I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= ON_GROUND else 0
+        gap, speed, side, slot = D[I[L.GAP] + normal], D[I[L.GAP_V] + normal], 1, L.SLOTS * unit
+        if kind == JOINT:
+            below, above = gap - D[c + 1], D[c + 2] - gap
+            gap = min(below, above)
+            if above < below:
+                side, speed, slot = 2, -speed, slot + 1
+        if gap <= ON_GROUND:
+            I[I[L.ZERO] + slot] = 1
+            if speed < -ON_GROUND:
+                I[I[L.STRIKE] + unit] = side
+                I[I[L.FIRED] + slot] = 1
                 striking = True
-            elif v_n <= ON_GROUND:
-                I[I[L.TOUCH] + unit] = 1
-                I[I[L.STILL] + unit] = 1 if abs(v_t) <= ON_GROUND else 0
+            elif speed <= ON_GROUND:
+                I[I[L.TOUCH] + unit] = side
     return striking
 
 
 @compiled
 def flags_of_closed(I):
-    """Closed units are on the ground; they are still if they stick, or have just begun to slip."""
+    """Closed units rest on something; they are still if they hold, or have just begun to slide."""
     never_inline()
     for unit in range(I[L.NUNIT]):
-        status = I[I[L.STATUS] + unit]
+        kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
         I[I[L.CANDIDATES] + unit] = 0
         I[I[L.ENDED] + unit] = -1
-        I[I[L.TOUCH] + unit] = 0 if status == OPEN else 1
-        just = status != OPEN and status != STICK and I[I[L.ZERO] + L.SLOTS * unit + 1] == 1
-        I[I[L.STILL] + unit] = 1 if status == STICK or just else 0
+        I[I[L.STRIKE] + unit] = 0
+        I[I[L.TOUCH] + unit] = touching(kind, status)
+        just = slides(kind, status) and I[I[L.ZERO] + L.SLOTS * unit + 1] == 1
+        I[I[L.STILL] + unit] = 1 if holds(kind, status) or just else 0
 
 
 @compiled
 def presume(I, D):
-    """Until the mode is chosen, which needs the inputs, tell the controller what is known of it.
-
-    Returns the units that stuck until now, as bits.
-    """
+    """Until the mode is chosen, which needs the inputs, tell the controller what is known of it."""
     never_inline()
-    was_sticking = 0
     for unit in range(I[L.NUNIT]):
-        place = I[L.STATUS] + unit
-        if I[place] == STICK:
-            was_sticking |= 1 << unit
-        if I[I[L.TOUCH] + unit] == 0:
-            I[place] = OPEN
-        elif I[place] == OPEN:
-            v_t = D[I[L.GAP_V] + I[I[L.ROW] + unit]]
-            if I[I[L.STILL] + unit] == 1:
-                I[place] = STICK
-            else:
-                I[place] = SLIP_PLUS if v_t > 0.0 else SLIP_MINUS
-    return was_sticking
+        I[I[L.STATUS] + unit] = presumed(
+            I[I[L.KIND] + unit],
+            I[I[L.STATUS] + unit],
+            I[I[L.TOUCH] + unit],
+            I[I[L.STILL] + unit] == 1,
+            D[I[L.GAP_V] + I[I[L.ROW] + unit]],
+            D[I[L.COEF] + L.COEFFICIENTS * unit],
+        )
+
+
+@compiled
+def anchor(I, D):
+    """Note where rows that have just closed are held: where they are, on the ground, or at the stop."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        kind, status, row = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], I[I[L.ROW] + unit]
+        if kind == JOINT and touching(kind, status) != 0:
+            D[I[L.ANCHOR] + row] = D[I[L.COEF] + L.COEFFICIENTS * unit + touching(kind, status)]
+        elif holds(kind, status) and I[I[L.WAS] + unit] != status:
+            D[I[L.ANCHOR] + row] = D[I[L.GAP] + row]
+            if kind == GRIP:
+                D[I[L.ANCHOR] + row + 1] = D[I[L.GAP] + row + 1]
 
 
 @compiled
@@ -82,38 +102,114 @@ def zero_on_entry(I, D):
         floor = floor_of(I, D, slot)
         if I[I[L.GUARD_KIND] + slot] == FORCE:
             floor *= 1e3
-        fired = slot >= L.SLOTS * nunit and I[I[L.FIRED] + slot] == 1
-        I[zero + slot] = 1 if fired or abs(D[g0 + slot]) <= floor else 0
+        unit = slot // L.SLOTS
+        if unit >= nunit:
+            known = I[I[L.FIRED] + slot] == 1
+        else:  # it was zero when the mode was entered, and has not been seen above it since
+            known = I[zero + slot] == 1 and I[I[L.WAS] + unit] == I[I[L.STATUS] + unit] and D[g0 + slot] <= floor
+        I[zero + slot] = 1 if known or abs(D[g0 + slot]) <= floor else 0
     for unit in range(nunit):
-        slot = L.SLOTS * unit
-        status = I[I[L.STATUS] + unit]
-        if status == OPEN:
-            if I[I[L.FIRED] + slot] == 1 or I[I[L.TOUCH] + unit] == 1:
-                I[zero + slot] = 1
-        elif status != STICK and I[I[L.STILL] + unit] == 1:
-            I[zero + slot + 1] = 1
+        kind, status, slot = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], L.SLOTS * unit
+        side = max(I[I[L.TOUCH] + unit], I[I[L.STRIKE] + unit])
+        if kind != GRIP and slides(kind, status):
+            if I[I[L.STILL] + unit] == 1:
+                I[zero + slot + 1] = 1
+        elif kind != GRIP and not holds(kind, status) and side != 0:
+            # it leaves the ground, or the stop on that side
+            I[zero + slot + side - 1] = 1
 
 
 @compiled
-def enter(I, D, events):
-    """Inputs, next mode, first stage and guards; then the event that led here is complete."""
+def requested(I, D):
+    """Whether a controller asks a grip for something that it has not done."""
     never_inline()
-    t, y, cause = D[L.T], I[L.Y], I[L.ENTRY]
-    kinematics(I, D, t, y)
-    was_sticking = presume(I, D)
-    if I[L.CONTROL_KIND] == L.SAMPLED and (cause == L.CAUSE_SAMPLE or I[L.SAMPLE] == 0):
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == GRIP:
+            status, wish = I[I[L.STATUS] + unit], I[I[L.REQUEST] + unit]
+            if wish == CLOSE and status == OPEN:
+                return True
+            if wish == RELEASE and status in (CLOSED, REACHING):
+                return True
+    return False
+
+
+@compiled
+def obey(I, D, t, y):
+    """Open grips, close those that can hold where they are, let the others reach for something."""
+    never_inline()
+    flags_of_closed(I)
+    closing = False
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] != GRIP:
+            continue
+        place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
+        choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
+        if wish == CLOSE and I[place] == OPEN:
+            if choosy and D[I[L.GAP_REACH] + unit] > 0.0:
+                I[place] = REACHING
+            else:
+                I[I[L.STRIKE] + unit] = 1
+                closing = True
+        elif wish == RELEASE and I[place] == CLOSED:
+            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < 0.0 else OPEN
+            I[I[L.TOUCH] + unit] = 0
+        elif wish == RELEASE and I[place] == REACHING:
+            I[place] = OPEN
+    if closing:
+        code = impact(I, D, t, y)
+        if code != 0:
+            return code
+        kinematics(I, D, t, y)
+    return 0
+
+
+@compiled
+def ask_controller(I, D, t, y):
+    """Ask for inputs and requests where they may change: a sampled controller at its samples, another always."""
+    never_inline()
+    kind = I[L.CONTROL_KIND]
+    due = I[L.ENTRY] == L.CAUSE_SAMPLE or I[L.SAMPLE] == 0
+    if kind == L.CONTINUOUS or (kind == L.SAMPLED and due):
         code = set_inputs(I, D, t, y)
         if code != 0:
             return code
         I[L.SAMPLE] += 1
+    return 0
+
+
+@compiled
+def enter(I, D, events):
+    """Inputs, next mode, first stage and guards; then the event that led here is complete.
+
+    What the controller asks of grips is an event of its own, after the one that led here.
+    """
+    never_inline()
+    t, y = D[L.T], I[L.Y]
+    kinematics(I, D, t, y)
+    if I[L.ENTRY] == L.CAUSE_COMMAND:
+        flags_of_closed(I)
+    presume(I, D)
+    code = ask_controller(I, D, t, y)
+    if code != 0:
+        return code
+    command = I[L.COMMANDED] == 0 and requested(I, D)
+    if command and (I[L.PENDING] == 0 or D[I[L.EVENT] + L.E_CAUSE] >= L.CAUSE_BREAK):
+        # a break or a sample at which grips are told what to do is a command
+        if I[L.PENDING] == 0:
+            open_event(I, D, t, -1, L.CAUSE_COMMAND)
+        D[I[L.EVENT] + L.E_CAUSE] = L.CAUSE_COMMAND
+        I[L.COMMANDED] = 1
+        command = False
+        code = obey(I, D, t, y)
+        if code != 0:
+            return code
+        presume(I, D)
     if I[L.NUNIT] > 0:
         code = choose(I, D, t)
         if code != 0:
             return code
-    for unit in range(I[L.NUNIT]):
-        if I[I[L.STATUS] + unit] == STICK and not was_sticking & (1 << unit):
-            D[I[L.ANCHOR] + unit] = D[I[L.GAP_SLIDE] + unit]
-    arm(I)
+        anchor(I, D)
+    arm(I, D)
     code = flow(I, D, t, y, I[L.K], I[L.LAM])
     if code != 0:
         return code
@@ -122,7 +218,9 @@ def enter(I, D, events):
         I[I[L.FIRED] + slot] = 0
     if I[L.PENDING] == 1:
         close_event(I, D, events, False)
-    I[L.ENTRY] = L.CAUSE_NONE
+    for unit in range(I[L.NUNIT]):
+        I[I[L.WAS] + unit] = I[I[L.STATUS] + unit]
+    I[L.ENTRY] = L.CAUSE_COMMAND if command else L.CAUSE_NONE
     return 0
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from saltus.contact import GUARD_NAMES
 from saltus.engine import _layout as L
 from saltus.hybrid import HybridSystem
 
@@ -62,7 +61,7 @@ def named(system: HybridSystem, x: np.ndarray) -> dict[str, float]:
 def read_event(system: HybridSystem, row: np.ndarray) -> Event:
     """Turn a row of the record into an event."""
     nunit, nx = len(system.units), len(system.state_names)
-    ny, nr = nx + 3, 2 * nunit
+    ny, nr = nx + 3, system.first_rows[-1]
     parts = np.split(row[L.E_VECTORS :], np.cumsum([ny, ny, nr, nr, nr, nunit]))
     before, after, forces, forces_after, impulse, old, new = parts
     kappa = float(row[L.E_KAPPA])
@@ -87,7 +86,7 @@ def read_event(system: HybridSystem, row: np.ndarray) -> Event:
 
 
 def _cause(system: HybridSystem, row: np.ndarray, statuses: np.ndarray) -> str:
-    causes = {L.CAUSE_BREAK: "break", L.CAUSE_SAMPLE: "sample"}
+    causes = {L.CAUSE_BREAK: "break", L.CAUSE_SAMPLE: "sample", L.CAUSE_COMMAND: "command"}
     return causes.get(int(row[L.E_CAUSE])) or _guard(system, int(row[L.E_GUARD]), statuses)
 
 
@@ -96,4 +95,4 @@ def _guard(system: HybridSystem, slot: int, statuses: np.ndarray) -> str:
     if slot >= L.SLOTS * len(units):
         return system.guards[slot - L.SLOTS * len(units)].name
     unit = slot // L.SLOTS
-    return f"{units[unit].name}.{GUARD_NAMES[int(statuses[unit])][slot % L.SLOTS]}"
+    return f"{units[unit].name}.{units[unit].guard_names[int(statuses[unit])][slot % L.SLOTS]}"

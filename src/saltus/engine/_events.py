@@ -3,7 +3,9 @@
 import math
 
 from saltus._native import compiled, never_inline
-from saltus.contact._ground import IMPACT, TEST, edge
+from saltus.contact._behaviour import edge
+from saltus.contact._joint import PLUS
+from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units
 from saltus.engine._guards import guard_at, guards, kinematics
@@ -95,6 +97,30 @@ def handle(I, D, which):
 
 
 @compiled
+def side_of(kind, status, slot):
+    """Which side is struck: 1, or 2 for the upper stop of a joint."""
+    return 2 if kind == JOINT and (status == PLUS or slot == 1) else 1
+
+
+@compiled
+def meet(I, D, unit, side):
+    """A unit meets the ground, a stop or what it reached for; whether it strikes, or only grazes it."""
+    never_inline()
+    kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
+    speed = D[I[L.GAP_V] + row]
+    if kind == GROUND:
+        speed = D[I[L.GAP_V] + row + 1]
+    elif side == 2:
+        speed = -speed
+    if kind == GRIP or speed < -1e-13:
+        I[I[L.STRIKE] + unit] = side
+        return True
+    I[I[L.TOUCH] + unit] = side
+    I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= 1e-13 else 0
+    return False
+
+
+@compiled
 def change_units(I, D, t, y):
     """Impacts, named statuses and tests that the fired guards of units ask for."""
     never_inline()
@@ -102,26 +128,25 @@ def change_units(I, D, t, y):
     striking = False
     tested = False
     for unit in range(nunit):
-        status = I[I[L.STATUS] + unit]
-        row = I[I[L.ROW] + unit]
+        kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
         for slot in range(L.SLOTS):
             if I[I[L.FIRED] + L.SLOTS * unit + slot] == 0:
                 continue
-            target = edge(status, slot)
+            target = edge(kind, status, slot, D[I[L.COEF] + L.COEFFICIENTS * unit])
             if target == IMPACT:
-                if D[I[L.GAP_V] + row + 1] < -1e-13:
+                if meet(I, D, unit, side_of(kind, status, slot)):
                     striking = True
                 else:
-                    I[I[L.FIRED] + L.SLOTS * unit] = 0
-                    I[I[L.TOUCH] + unit] = 1  # grazing: on the ground without a strike
-                    I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= 1e-13 else 0
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
                 tested = True
             else:
+                if kind == GRIP:
+                    I[I[L.STATUS] + unit] = target
+                else:
+                    I[I[L.ENDED] + unit] = status
                 I[I[L.CANDIDATES] + unit] = 1 << target
-                I[I[L.ENDED] + unit] = status
                 break
     if striking:
         code = impact(I, D, t, y)
@@ -148,4 +173,7 @@ def begin(I, D):
     while I[I[L.FIRED] + first] == 0:
         first += 1
     open_event(I, D, t, first, L.CAUSE_GUARD)
-    return change_units(I, D, t, I[L.Y])
+    I[L.ENTRY] = L.CAUSE_GUARD
+    code = impact(I, D, t, I[L.Y])
+    kinematics(I, D, t, I[L.Y])
+    return code

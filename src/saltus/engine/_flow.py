@@ -5,7 +5,10 @@ import math
 import numpy as np
 
 from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
-from saltus.contact._ground import OPEN, STICK, tie
+from saltus.contact._behaviour import holds, slides
+from saltus.contact._ground import tie
+from saltus.contact._joint import PLUS
+from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, REDUNDANT, SINGULAR
 
@@ -35,31 +38,38 @@ def set_inputs(I, D, t, y):
 
 @compiled
 def make_plan(I, D):
-    """List the unknown contact forces of the present mode: a row each, and what is tied to it."""
+    """List the unknown contact forces of the present mode, a row each, and what is tied to it; and given forces."""
     never_inline()
-    rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
-    n = 0
-    closed = 0
+    I[L.NACTIVE] = I[L.NGIVEN] = I[L.NCLOSED] = 0
+    for r in range(I[L.NROW]):
+        D[I[L.GIVEN] + r] = 0.0
     for unit in range(I[L.NUNIT]):
-        status = I[I[L.STATUS] + unit]
-        row = I[I[L.ROW] + unit]
-        if status == OPEN:
+        kind, status, row = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], I[I[L.ROW] + unit]
+        c = D[I[L.COEF] + L.COEFFICIENTS * unit]
+        still, moves = holds(kind, status), slides(kind, status)
+        if not still and not moves:
             continue
-        closed += 1
-        if status == STICK:
-            I[rows + n] = row
-            I[pairs + n] = -1
-            D[ties + n] = 0.0
-            n += 1
-            I[pairs + n] = -1
-            D[ties + n] = 0.0
+        I[L.NCLOSED] += 1
+        if kind == GROUND:
+            if still:
+                _activate(I, D, row, -1, 0.0)
+            _activate(I, D, row + 1, row if moves else -1, tie(status, c))
+        elif moves:
+            D[I[L.GIVEN] + row] = -c if status == PLUS else c
+            I[L.NGIVEN] += 1
         else:
-            I[pairs + n] = row
-            D[ties + n] = tie(status, D[I[L.COEF] + L.COEFFICIENTS * unit])
-        I[rows + n] = row + 1
-        n += 1
-    I[L.NACTIVE] = n
-    I[L.NCLOSED] = closed
+            _activate(I, D, row, -1, 0.0)
+            if kind == GRIP:
+                _activate(I, D, row + 1, -1, 0.0)
+
+
+@compiled
+def _activate(I, D, row, pair, ratio):
+    n = I[L.NACTIVE]
+    I[I[L.ACTIVE_ROW] + n] = row
+    I[I[L.ACTIVE_PAIR] + n] = pair
+    D[I[L.ACTIVE_TIE] + n] = ratio
+    I[L.NACTIVE] = n + 1
 
 
 @compiled
@@ -125,7 +135,7 @@ def contact_forces(I, D, lam):
     A, b, S = I[L.W_A], I[L.W_B], I[L.SOLVE]
     rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
     for r in range(nr):
-        D[lam + r] = 0.0
+        D[lam + r] = D[I[L.GIVEN] + r]
     w = n + 1
     for i in range(n):
         row = I[rows + i]
@@ -134,7 +144,11 @@ def contact_forces(I, D, lam):
             if I[pairs + j] >= 0:
                 entry += D[ties + j] * D[A + row * nr + I[pairs + j]]
             D[S + i * w + j] = entry
-        D[S + i * w + n] = -D[b + row]
+        acceleration = D[b + row]
+        if I[L.NGIVEN] > 0:
+            for r in range(nr):
+                acceleration += D[A + row * nr + r] * D[lam + r]
+        D[S + i * w + n] = -acceleration
     if not eliminate(I, D, n):
         return REDUNDANT
     for i in range(n):
@@ -165,6 +179,9 @@ def constrained(I, D, dy, lam):
             lost -= force * D[V + r]
             for i in range(nv):
                 D[dy + nq + i] += force * D[MJ + r * nv + i]
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == JOINT and holds(JOINT, I[I[L.STATUS] + unit]):
+            D[dy + nq + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
     D[dy + nx] = D[I[L.W_POWER]]
     D[dy + nx + 1] = D[I[L.W_POWER] + 1]
     D[dy + nx + 2] = lost
@@ -219,11 +236,13 @@ def row_accelerations(I, D, lam):
 def project(I, D, y):
     """Move positions, then velocities, onto the closed contacts, in the metric of the mass matrix.
 
-    Uses the terms of the state that is being moved, and writes where a newly sticking point sticks.
+    Uses the terms of the state that is being moved.
     """
     never_inline()
-    call_kernel(I[L.GAPS], D[L.T], D, y, I[L.U], I[L.P], I[L.GAP])
     n, nr, nq, nv = I[L.NACTIVE], I[L.NROW], I[L.NQ], I[L.NV]
+    if n == 0:
+        return
+    call_kernel(I[L.GAPS], D[L.T], D, y, I[L.U], I[L.P], I[L.GAP])
     A, MJ, S, rows = I[L.W_A], I[L.W_MJ], I[L.SOLVE], I[L.ACTIVE_ROW]
     for level in range(2):
         w = n + 1
@@ -232,13 +251,7 @@ def project(I, D, y):
             row = I[rows + i]
             for j in range(n):
                 D[S + i * w + j] = D[A + row * nr + I[rows + j]]
-            unit, tangential = row // 2, row % 2 == 0
-            if level == 1:
-                wrong = D[I[L.GAP_V] + row]
-            elif tangential:
-                wrong = D[I[L.GAP_SLIDE] + unit] - D[I[L.ANCHOR] + unit]
-            else:
-                wrong = D[I[L.GAP] + unit]
+            wrong = D[I[L.GAP_V] + row] if level == 1 else D[I[L.GAP] + row] - D[I[L.ANCHOR] + row]
             worst = max(worst, abs(wrong))
             D[S + i * w + n] = -wrong
         if worst == 0.0 or not eliminate(I, D, n):
@@ -247,6 +260,11 @@ def project(I, D, y):
             amount = D[S + i * w + n]
             for j in range(nv):
                 D[y + level * nq + j] += amount * D[MJ + I[rows + i] * nv + j]
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == JOINT and holds(JOINT, I[I[L.STATUS] + unit]):
+            where = I[I[L.COORDINATE] + unit]
+            D[y + where] = D[I[L.ANCHOR] + I[I[L.ROW] + unit]]
+            D[y + nq + where] = 0.0
 
 
 @compiled

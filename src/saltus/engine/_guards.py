@@ -3,7 +3,8 @@
 import math
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
-from saltus.contact._ground import FORCE, KINEMATIC, NONE, guard_kinds, guard_values
+from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values
+from saltus.contact._unit import FORCE, GROUND, KINEMATIC, NONE, REACH, SPEED
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
 from saltus.engine._tableau import dense_at
@@ -19,12 +20,13 @@ EPSILON = 2.220446049250313e-16
 
 
 @compiled
-def arm(I):
+def arm(I, D):
     """Note which guards are active in the present mode, and how they are evaluated."""
     never_inline()
     kinds, nunit = I[L.GUARD_KIND], I[L.NUNIT]
     for unit in range(nunit):
-        a, b, c = guard_kinds(I[I[L.STATUS] + unit])
+        c0 = I[L.COEF] + L.COEFFICIENTS * unit
+        a, b, c = guard_kinds(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], D[c0 + 1], D[c0 + 2])
         I[kinds + L.SLOTS * unit] = a
         I[kinds + L.SLOTS * unit + 1] = b
         I[kinds + L.SLOTS * unit + 2] = c
@@ -45,14 +47,20 @@ def guards(I, D, lam, out):
     never_inline()
     nunit = I[L.NUNIT]
     for unit in range(nunit):
-        row = I[I[L.ROW] + unit]
+        row, kind, c0 = I[I[L.ROW] + unit], I[I[L.KIND] + unit], I[L.COEF] + L.COEFFICIENTS * unit
+        second = row + 1 if kind == GROUND else row
         a, b, c = guard_values(
+            kind,
             I[I[L.STATUS] + unit],
-            D[I[L.GAP] + unit],
+            D[I[L.GAP] + row],
+            D[I[L.GAP] + second],
             D[I[L.GAP_V] + row],
+            D[I[L.GAP_REACH] + unit],
             D[lam + row],
-            D[lam + row + 1],
-            D[I[L.COEF] + L.COEFFICIENTS * unit],
+            D[lam + second],
+            D[c0],
+            D[c0 + 1],
+            D[c0 + 2],
         )
         D[out + L.SLOTS * unit] = a
         D[out + L.SLOTS * unit + 1] = b
@@ -76,10 +84,15 @@ def floor_of(I, D, slot):
         for r in range(I[L.NROW]):
             size = max(size, abs(D[I[L.LAM] + r]))
         return 1e-12 * (1e-3 + size)
-    nunit = I[L.NUNIT]
-    place = nunit + slot - L.SLOTS * nunit + nunit  # of a guard of the robot
-    if slot < L.SLOTS * nunit:
-        place = slot // L.SLOTS + (0 if slot % L.SLOTS == 0 else nunit)
+    nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
+    if unit >= nunit:  # a guard of the robot
+        return 16.0 * EPSILON * D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit]
+    stuff, row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)
+    place = I[I[L.ROW] + unit] + row
+    if stuff == REACH:
+        place = 2 * nr + unit
+    elif stuff == SPEED:
+        place += nr
     return 16.0 * EPSILON * D[I[L.SIZE] + place]
 
 

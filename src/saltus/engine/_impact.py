@@ -1,32 +1,128 @@
-"""Impacts: every unit that strikes or rests takes part, each by its own law, solved together."""
+"""Impacts: every unit that strikes, closes or rests takes part, each by its own law, solved together."""
+
+import math
 
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
+from saltus.contact._grip import CLOSED
+from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
 from saltus.engine._guards import EPSILON, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
 
 @compiled
+def takes_part(I, unit):
+    """Whether a unit gives an impulse of its own to the impact: it strikes, or rests against something."""
+    if I[I[L.KIND] + unit] == GRIP:
+        return False
+    return I[I[L.TOUCH] + unit] != 0 or I[I[L.STRIKE] + unit] != 0
+
+
+@compiled
+def _keep_grips(I, D):
+    """Reduce the Delassus matrix, velocities and accelerations of all rows by those of closed and closing grips.
+
+    What is left is how the other rows answer to impulses while the grips hold. Rows that say the
+    same twice are eliminated once, and REDUNDANT notes it.
+    """
+    never_inline()
+    nr, R, V, B, A = I[L.NROW], I[L.REDUCED], I[L.REDUCED_V], I[L.REDUCED_B], I[L.W_A]
+    held = 0
+    for r in range(nr):
+        I[I[L.BILATERAL] + r] = 0
+        D[V + r] = D[I[L.BEFORE] + r]
+        D[B + r] = D[I[L.W_B] + r]
+        for s in range(nr):
+            D[R + r * nr + s] = D[A + r * nr + s]
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == GRIP and (I[I[L.TOUCH] + unit] != 0 or I[I[L.STRIKE] + unit] != 0):
+            row = I[I[L.ROW] + unit]
+            I[I[L.BILATERAL] + row] = I[I[L.BILATERAL] + row + 1] = 1
+            held += 2
+    I[L.NBILATERAL] = 0
+    for _ in range(held):
+        best, share = -1, 1e-12
+        for r in range(nr):
+            if I[I[L.BILATERAL] + r] == 1 and D[R + r * nr + r] > share * D[A + r * nr + r]:
+                best, share = r, D[R + r * nr + r] / D[A + r * nr + r]
+        if best < 0:
+            I[L.REDUNDANT] = 1
+            return
+        I[I[L.BILATERAL] + best] = 2
+        I[I[L.KEPT] + I[L.NBILATERAL]] = best
+        I[L.NBILATERAL] += 1
+        for i in range(nr):
+            if I[I[L.BILATERAL] + i] != 2:
+                factor = D[R + i * nr + best] / D[R + best * nr + best]
+                for j in range(nr):
+                    if I[I[L.BILATERAL] + j] != 2 or j == best:
+                        D[R + i * nr + j] -= factor * D[R + best * nr + j]
+                D[V + i] -= factor * D[V + best]
+                D[B + i] -= factor * D[B + best]
+
+
+@compiled
+def _answer_of_grips(I, D, striking):
+    """Impulses of the grips that keep them closed under those of the other rows.
+
+    ``striking`` is one where the velocities that closing grips had are to be stopped too, else zero.
+    """
+    never_inline()
+    nr, R, V, impulse = I[L.NROW], I[L.REDUCED], I[L.REDUCED_V], I[L.IMPULSE]
+    for r in range(nr):
+        if I[I[L.BILATERAL] + r] != 0:
+            D[impulse + r] = 0.0
+    for k in range(I[L.NBILATERAL] - 1, -1, -1):
+        row = I[I[L.KEPT] + k]
+        velocity = striking * D[V + row]
+        for r in range(nr):
+            if r != row:
+                earlier = False
+                for j in range(k):
+                    earlier = earlier or I[I[L.KEPT] + j] == r
+                if not earlier:
+                    velocity += D[R + row * nr + r] * D[impulse + r]
+        D[impulse + row] = -velocity / D[R + row * nr + row]
+
+
+@compiled
+def _free_velocity(I, D, unit, row, others):
+    """Velocity of a row with the impulses of all units but its own."""
+    velocity = D[I[L.REDUCED_V] + row]
+    if others:
+        first = I[I[L.ROW] + unit]
+        last = first + (1 if I[I[L.KIND] + unit] == JOINT else 2)
+        for r in range(I[L.NROW]):
+            if (r < first or r >= last) and I[I[L.BILATERAL] + r] == 0:
+                velocity += D[I[L.REDUCED] + row * I[L.NROW] + r] * D[I[L.IMPULSE] + r]
+    return velocity
+
+
+@compiled
 def _solve_unit(I, D, unit, others):
-    """Ask one unit's law for its impulse, given those of the others; returns the largest change.
+    """Ask one unit for its impulse, given those of the others; returns the largest change.
 
     A unit at rest on the ground answers by the plastic law. Negative where there is no solution.
     """
     never_inline()
     nr, row, x, out = I[L.NROW], I[I[L.ROW] + unit], I[L.LAW_IN], I[L.LAW_OUT]
-    A, impulse, before = I[L.W_A], I[L.IMPULSE], I[L.BEFORE]
+    R, impulse = I[L.REDUCED], I[L.IMPULSE]
+    info = I[L.LAW_OUT] + 2 + 3 * unit
+    if I[I[L.KIND] + unit] == JOINT:
+        needed = -_free_velocity(I, D, unit, row, others) / D[R + row * nr + row]
+        upper = I[I[L.TOUCH] + unit] == 2 or I[I[L.STRIKE] + unit] == 2
+        given = min(needed, 0.0) if upper else max(needed, 0.0)
+        D[info] = D[info + 1] = 1.0 if given == needed else 0.0
+        D[info + 2] = math.nan
+        change = abs(given - D[impulse + row])
+        D[impulse + row] = given
+        return change
     for i in range(2):
         for j in range(2):
-            D[x + 2 * i + j] = D[A + (row + i) * nr + row + j]
-        velocity = D[before + row + i]
-        if others:
-            for r in range(nr):
-                if r != row and r != row + 1:
-                    velocity += D[A + (row + i) * nr + r] * D[impulse + r]
-        D[x + 4 + i] = velocity
-        D[x + 6 + i] = D[before + row + i]
+            D[x + 2 * i + j] = D[R + (row + i) * nr + row + j]
+        D[x + 4 + i] = _free_velocity(I, D, unit, row + i, others)
+        D[x + 6 + i] = D[I[L.BEFORE] + row + i]
     law = I[L.PLASTIC] if I[I[L.TOUCH] + unit] == 1 else I[I[L.LAW] + unit]
-    info = I[L.LAW_OUT] + 2 + 3 * unit
     if call_law(law, D, x, x + 4, x + 6, I[L.COEF] + L.COEFFICIENTS * unit, out, info) != 0:
         return -1.0
     change = 0.0
@@ -38,7 +134,7 @@ def _solve_unit(I, D, unit, others):
 
 @compiled
 def impact(I, D, t, y):
-    """Apply the laws to the striking units (FIRED) and those at rest (TOUCH), and change the velocities.
+    """Let all striking units (STRIKE) and those at rest (TOUCH) act, and change the velocities.
 
     Several units are solved in turn until their impulses settle. Flags TOUCH and STILL are set
     from the outcome. A sequence of ever smaller bounces that ends here (Zeno) ends at rest.
@@ -48,72 +144,129 @@ def impact(I, D, t, y):
 
 def impact_part(I, D, t, h, y, b, c):
     """The part behind `impact`."""
-    code = _strike(I, D, t, y)
+    code = _prepare(I, D, t, y)
     if code == 0:
+        code = _strike(I, D)
+    if code == 0:
+        apply_impulses(I, D, y)
+        _set_flags(I, D)
         _zeno(I, D, t, y)
     return code
 
 
 @compiled
-def _strike(I, D, t, y):
+def _prepare(I, D, t, y):
+    """Terms and velocities before the impact; what strikes is moved to where it strikes exactly."""
     never_inline()
     if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
         return SINGULAR
-    nunit, nr, nv, nq = I[L.NUNIT], I[L.NROW], I[L.NV], I[L.NQ]
-    impulse, before, V, MJ = I[L.IMPULSE], I[L.BEFORE], I[L.W_V], I[L.W_MJ]
-    speed = 1e-300
-    taking_part = 0
+    nr, nv, before = I[L.NROW], I[L.NV], I[L.BEFORE]
     for r in range(nr):
-        D[impulse + r] = 0.0
-        D[before + r] = D[V + r]
-        speed = max(speed, abs(D[V + r]))
-    for unit in range(nunit):
-        if I[I[L.FIRED] + L.SLOTS * unit] == 1:
-            # the point strikes at the ground itself, not where rounding left it
-            row = I[I[L.ROW] + unit] + 1
-            amount = -D[I[L.GAP] + unit] / D[I[L.W_A] + row * nr + row]
-            for i in range(nq):
-                D[y + i] += amount * D[MJ + row * nv + i]
-        if I[I[L.TOUCH] + unit] == 1:
-            D[before + I[I[L.ROW] + unit] + 1] = 0.0  # at rest: rounding is not a strike
-        if I[I[L.TOUCH] + unit] == 1 or I[I[L.FIRED] + L.SLOTS * unit] == 1:
+        D[I[L.IMPULSE] + r] = 0.0
+        D[before + r] = D[I[L.W_V] + r]
+    for unit in range(I[L.NUNIT]):
+        row, kind, strike = I[I[L.ROW] + unit], I[I[L.KIND] + unit], I[I[L.STRIKE] + unit]
+        if kind == GRIP:
+            if I[I[L.TOUCH] + unit] == 1:
+                D[before + row] = D[before + row + 1] = 0.0  # at rest: rounding is not a strike
+            continue
+        normal = row + 1 if kind == GROUND else row
+        if strike != 0:
+            # it strikes at the ground or the stop itself, not where rounding left it
+            where = 0.0 if kind == GROUND else D[I[L.COEF] + L.COEFFICIENTS * unit + strike]
+            amount = (where - D[I[L.GAP] + normal]) / D[I[L.W_A] + normal * nr + normal]
+            for i in range(I[L.NQ]):
+                D[y + i] += amount * D[I[L.W_MJ] + normal * nv + i]
+        if I[I[L.TOUCH] + unit] != 0:
+            D[before + normal] = 0.0
+    _keep_grips(I, D)
+    return 0
+
+
+@compiled
+def _strike(I, D):
+    """Find the impulses of all units that take part."""
+    never_inline()
+    taking_part = 0
+    for unit in range(I[L.NUNIT]):
+        if takes_part(I, unit):
             taking_part += 1
     change = largest = 0.0
     for _ in range(2000):
         change = largest = 0.0
-        for unit in range(nunit):
-            if I[I[L.TOUCH] + unit] == 1 or I[I[L.FIRED] + L.SLOTS * unit] == 1:
+        for unit in range(I[L.NUNIT]):
+            if takes_part(I, unit):
                 moved = _solve_unit(I, D, unit, taking_part > 1)
                 if moved < 0.0:
                     return NO_IMPULSE
                 change = max(change, moved)
-                largest = max(largest, abs(D[impulse + I[I[L.ROW] + unit] + 1]))
+                row = I[I[L.ROW] + unit]
+                normal = row + 1 if I[I[L.KIND] + unit] == GROUND else row
+                largest = max(largest, abs(D[I[L.IMPULSE] + normal]))
         if taking_part < 2 or change <= 1e-15 * largest:
             break
     if taking_part > 1 and not change <= 1e-9 * largest:
         return NO_IMPULSE
-    for r in range(nr):
-        if D[impulse + r] != 0.0:
-            for i in range(nv):
-                D[y + nq + i] += D[impulse + r] * D[MJ + r * nv + i]
-    for unit in range(nunit):
-        if I[I[L.TOUCH] + unit] == 0 and I[I[L.FIRED] + L.SLOTS * unit] == 0:
-            continue
-        row, info = I[I[L.ROW] + unit], I[L.LAW_OUT] + 2 + 3 * unit
-        resting = I[I[L.TOUCH] + unit] == 1
-        v_n = D[before + row + 1]
-        for r in range(nr):
-            v_n += D[I[L.W_A] + (row + 1) * nr + r] * D[impulse + r]
-        stays = D[info] == 1.0 or (resting and abs(v_n) <= 1e-13 * speed)
-        struck = D[impulse + row + 1] != 0.0
-        I[I[L.TOUCH] + unit] = 1 if stays else 0
-        if struck:
-            v_t = D[before + row]
-            for r in range(nr):
-                v_t += D[I[L.W_A] + row * nr + r] * D[impulse + r]
-            I[I[L.STILL] + unit] = 1 if stays and (D[info + 1] == 1.0 or abs(v_t) <= 1e-15 * speed) else 0
-        D[I[L.EVENT] + L.E_KAPPA] = D[info + 2]
+    _answer_of_grips(I, D, 1.0)
     return 0
+
+
+@compiled
+def apply_impulses(I, D, y):
+    """Change the velocities by the impulses of all rows."""
+    never_inline()
+    nv, nq = I[L.NV], I[L.NQ]
+    for r in range(I[L.NROW]):
+        amount = D[I[L.IMPULSE] + r]
+        if amount != 0.0:
+            for i in range(nv):
+                D[y + nq + i] += amount * D[I[L.W_MJ] + r * nv + i]
+
+
+@compiled
+def _velocity_after(I, D, row):
+    """Velocity of a row after the impact, and the size of what it is the sum of."""
+    nr = I[L.NROW]
+    velocity = D[I[L.BEFORE] + row]
+    size = abs(velocity)
+    for r in range(nr):
+        part = D[I[L.W_A] + row * nr + r] * D[I[L.IMPULSE] + r]
+        velocity += part
+        size += abs(part)
+    return velocity, size
+
+
+@compiled
+def _set_flags(I, D):
+    """From the outcome of an impact: which units rest now, and which of their rows stand still."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
+        resting, strike = I[I[L.TOUCH] + unit], I[I[L.STRIKE] + unit]
+        if kind == GRIP:
+            if strike != 0:
+                I[I[L.STATUS] + unit] = CLOSED
+                I[I[L.TOUCH] + unit] = 1
+            continue
+        if kind == JOINT:
+            v, size = _velocity_after(I, D, row)
+            stopped = D[I[L.IMPULSE] + row] != 0.0 or abs(v) <= 1e-13 * size
+            # dry friction gives no impulse: what stuck moves with the rest
+            I[I[L.TOUCH] + unit] = max(resting, strike) if stopped else 0
+            I[I[L.STILL] + unit] = 1 if stopped else 0
+            continue
+        if resting == 0 and strike == 0:
+            continue
+        info = I[L.LAW_OUT] + 2 + 3 * unit
+        v_n, size = _velocity_after(I, D, row + 1)
+        stays = D[info] == 1.0 or (resting == 1 and abs(v_n) <= 1e-13 * size)
+        I[I[L.TOUCH] + unit] = 1 if stays else 0
+        v_t, size = _velocity_after(I, D, row)
+        if D[I[L.IMPULSE] + row + 1] != 0.0:
+            I[I[L.STILL] + unit] = 1 if stays and (D[info + 1] == 1.0 or abs(v_t) <= 1e-15 * size) else 0
+        elif abs(v_t) > 1e-13 * size:
+            I[I[L.STILL] + unit] = 0
+        D[I[L.EVENT] + L.E_KAPPA] = D[info + 2]
 
 
 @compiled
@@ -124,26 +277,33 @@ def _zeno(I, D, t, y):
     the ratio of speeds after and before.
     """
     never_inline()
-    nr, nv, nq = I[L.NROW], I[L.NV], I[L.NQ]
+    nr = I[L.NROW]
     sizes(I, D, t, y)
     for unit in range(I[L.NUNIT]):
-        if I[I[L.FIRED] + L.SLOTS * unit] == 0 or I[I[L.TOUCH] + unit] == 1:
-            continue
-        if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        if I[I[L.KIND] + unit] != GROUND or I[I[L.STRIKE] + unit] == 0 or I[I[L.TOUCH] + unit] == 1:
             continue
         row = I[I[L.ROW] + unit] + 1
-        v, fall = D[I[L.W_V] + row], -D[I[L.W_B] + row]
+        v, _ = _velocity_after(I, D, row)
+        if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+            continue
+        _keep_grips(I, D)
+        fall = -D[I[L.REDUCED_B] + row]
         ratio = -v / D[I[L.BEFORE] + row]
         if not (fall > 0.0 and 0.0 <= ratio < 1.0):
             continue
         soon = 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
         # a bounce lower than the rounding of the gap cannot be followed
-        flat = v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + unit]
+        flat = v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
         if not (soon or flat):
             continue
-        amount = -v / D[I[L.W_A] + row * nr + row]
-        for i in range(nv):
-            D[y + nq + i] += amount * D[I[L.W_MJ] + row * nv + i]
-        D[I[L.IMPULSE] + row] += amount
+        amount = -v / D[I[L.REDUCED] + row * nr + row]
+        for r in range(nr):
+            D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
+            D[I[L.IMPULSE] + r] = 0.0
+        D[I[L.IMPULSE] + row] = amount
+        _answer_of_grips(I, D, 0.0)
+        apply_impulses(I, D, y)
+        for r in range(nr):
+            D[I[L.IMPULSE] + r] += D[I[L.LAMD] + r]
         I[I[L.TOUCH] + unit] = 1
         I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from saltus.contact import MOST_COEFFICIENTS
+from saltus.contact import SLOTS as SLOTS
 
 # Sizes: coordinates, velocities, inputs, state (q, v), state with the three energy integrals,
 # how many of these are integrated, units, contact rows, guards of the robot, guards in all.
@@ -53,7 +54,10 @@ _STATE = [
     "STEP_ROW",
     "EVENT_ROW",
     "NACTIVE",
+    "NGIVEN",
     "NCLOSED",
+    "NBILATERAL",
+    "COMMANDED",
     "ARC",
     "SATURATED",
     "REDUNDANT",
@@ -88,11 +92,11 @@ _DOUBLES = [
     "W_A",
     "W_B",
     "W_V",
-    "GAP",  # what the gaps kernel writes, and its parts
-    "GAP_SLIDE",
+    "GAP",  # what the gaps kernel writes: positions of contact rows, and its other parts
     "GAP_V",
+    "GAP_REACH",
     "GAP_USER",
-    "SIZE",  # what the sizes kernel writes: of gaps, of speeds of slip, of the robot's guards
+    "SIZE",  # what the sizes kernel writes: how large the numbers are of which each of these is made
     "G0",  # guards at the start of the step
     "G1",  # at its end
     "GLOW",  # smallest and largest over the samples of a step
@@ -101,24 +105,32 @@ _DOUBLES = [
     "ROOT",  # where each guard crosses, as a fraction of the step
     "SOLVE",  # the small linear system
     "ACTIVE_TIE",
+    "GIVEN",  # forces of contact rows that the mode prescribes
     "MARGIN",  # margins of consistency, at once and a moment later
     "ACC",  # accelerations of the contact rows
     "IMPULSE",
     "BEFORE",  # velocities of the contact rows before an impact
+    "REDUCED",  # Delassus matrix, velocities and accelerations of the rows with the closed grips kept
+    "REDUCED_V",
+    "REDUCED_B",
     "LAW_IN",
     "LAW_OUT",
-    "ANCHOR",  # where a sticking point sticks
+    "ANCHOR",  # where a closed row is held
     "ENERGIES",
     "EVENT",  # the event being recorded
 ]
 
 # Blocks of I.
 _INTEGERS = [
+    "KIND",
     "STATUS",
+    "WAS",  # status before the present event
     "ROW",
+    "COORDINATE",  # which one a joint's unit is about
     "LAW",
-    "TOUCH",  # on the ground with no normal velocity
-    "STILL",  # and no tangential velocity either
+    "TOUCH",  # on the ground with no normal velocity, closed, at the lower stop (2: at the upper)
+    "STILL",  # and its first row has no velocity
+    "STRIKE",  # takes part in an impact: strikes the ground, closes, strikes the lower stop (2: the upper)
     "CANDIDATES",
     "ENDED",  # status that a force guard ended, or -1
     "PICK",
@@ -127,6 +139,8 @@ _INTEGERS = [
     "ACTIVE_ROW",
     "ACTIVE_PAIR",
     "PIVOT",
+    "BILATERAL",  # row is held by a closed grip, and in which order these are eliminated
+    "KEPT",
     "REQUEST",
     "GUARD_KIND",
     "ZERO",  # guard was zero on entry
@@ -160,13 +174,12 @@ D_HEADER = 16
 PASSIVE, CONTINUOUS, SAMPLED = range(3)
 
 # Why a mode is entered.
-(CAUSE_NONE, CAUSE_START, CAUSE_GUARD, CAUSE_BREAK, CAUSE_SAMPLE, CAUSE_REARM) = range(6)
+(CAUSE_NONE, CAUSE_START, CAUSE_GUARD, CAUSE_BREAK, CAUSE_SAMPLE, CAUSE_REARM, CAUSE_COMMAND) = range(7)
 
 # What guards of the robot do.
 IGNORE, RECORD, TERMINAL = range(3)
 
 GRID_POINTS = 67
-SLOTS = 3
 
 # Room for the friction and the law coefficients of a unit.
 COEFFICIENTS = 1 + MOST_COEFFICIENTS

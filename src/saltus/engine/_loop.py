@@ -72,6 +72,8 @@ def advance(I, D, steps, events):
                 code = enter(I, D, events)
             if code != 0:
                 return end(I, D, events, code)
+            if I[L.ENTRY] != L.CAUSE_NONE:
+                continue
             if D[L.H] <= 0.0:
                 D[L.H] = first_step(I, D)
         if I[L.NEVENT] >= I[L.MAXEVENT]:
@@ -161,6 +163,7 @@ def advance(I, D, steps, events):
                     guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
         record_step(I, D, steps, t, h)
         accept(I, D)
+        I[L.COMMANDED] = 0
         D[L.H] = natural
         D[L.T] = stop if arrives else t + h
         if D[L.T] > t + 2.0 * ulp(t):

@@ -116,23 +116,21 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     d = system.dynamics
     inputs = (d.t, d.x, d.u, d.p)
     powers = ca.vertcat(d.actuator_power, d.damping_power)
-    gaps, slides, rows, drifts = [], [], [], []
-    for unit in system.units:
-        gaps.append(unit.gap)
-        slides.append(unit.slide)
-        for position in (unit.slide, unit.gap):
-            J, drift = d.row(position)
-            rows.append(J)
-            drifts.append(drift)
+    positions = [position for unit in system.units for _, position in unit.rows]
+    rows, drifts = [], []
+    for position in positions:
+        J, drift = d.row(position)
+        rows.append(J)
+        drifts.append(drift)
     J = ca.vertcat(*rows) if rows else ca.SX.zeros(0, d.v.numel())
     MJ = d.solver.solve(J.T)
     bias = J @ d.free_acceleration + (ca.vertcat(*drifts) if drifts else ca.SX.zeros(0))
     free = ca.vertcat(d.qdot, d.free_acceleration, powers)
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
     user = [ca.SX(guard.expression) for guard in system.guards]
-    kinematic = ca.vertcat(*gaps, *slides, J @ d.v, *user)
-    slips = [J[2 * k, :] @ d.v for k in range(len(system.units))]
-    sizes = [_size(value, ca.vertcat(d.t, d.x)) for value in (*gaps, *slips, *user)]
+    reach = [ca.SX(unit.reach) for unit in system.units]
+    kinematic = ca.vertcat(*positions, J @ d.v, *reach, *user)
+    sizes = [_size(kinematic[k], ca.vertcat(d.t, d.x)) for k in range(kinematic.numel())]
     return {
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
         "free": emit("free", inputs, free, d.solver.pivots),
@@ -201,7 +199,7 @@ def _new_arenas(
     m = system.mechanism
     nq, nv, nu = m.nq, m.nv, len(m.actuators)
     nunit, nuser = len(system.units), len(system.guards)
-    nr, nx = 2 * nunit, nq + nv
+    nr, nx = system.first_rows[-1], nq + nv
     ny = nx + 3
     n = ny if integrals else nx
     ng = L.SLOTS * nunit + nuser
@@ -214,17 +212,23 @@ def _new_arenas(
         "LAM": tableau.evaluations * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
-        "W_B": nr, "W_V": nr, "GAP": nunit, "GAP_SLIDE": nunit, "GAP_V": nr, "GAP_USER": nuser,
-        "SIZE": 2 * nunit + nuser, "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng, "ROOT": ng,
-        "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
-        "BEFORE": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit, "ANCHOR": nunit, "ENERGIES": 2, "EVENT": event_row(system),
+        "W_B": nr, "W_V": nr, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
+        "SIZE": 2 * nr + nunit + nuser, "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
+        "ROOT": ng,
+        "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
+        "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
+        "ANCHOR": nr, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
+        "KIND",
         "STATUS",
+        "WAS",
         "ROW",
+        "COORDINATE",
         "LAW",
         "TOUCH",
         "STILL",
+        "STRIKE",
         "CANDIDATES",
         "ENDED",
         "PICK",
@@ -233,7 +237,7 @@ def _new_arenas(
         "REQUEST",
     ]
     integers = dict.fromkeys(per_unit, nunit)
-    integers |= {"ACTIVE_ROW": nr, "ACTIVE_PAIR": nr, "PIVOT": nr}
+    integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "PIVOT", "BILATERAL", "KEPT"), nr)
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
     I, D = L.arenas(sizes, doubles, integers)
@@ -251,8 +255,10 @@ def _new_arenas(
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
     for k, (unit, coefficients) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):
-        I[I[L.ROW] + k] = 2 * k
-        I[I[L.LAW] + k] = law_address(unit.law)
+        I[I[L.KIND] + k] = unit.kind
+        I[I[L.ROW] + k] = system.first_rows[k]
+        I[I[L.COORDINATE] + k] = -1 if unit.coordinate is None else m.index(unit.coordinate.name)
+        I[I[L.LAW] + k] = 0 if unit.law is None else law_address(unit.law)
         first = I[L.COEF] + L.COEFFICIENTS * k
         D[first : first + len(coefficients)] = coefficients
     actions = {"ignore": L.IGNORE, "record": L.RECORD, "terminal": L.TERMINAL}
@@ -265,5 +271,5 @@ def _new_arenas(
 
 def event_row(system: HybridSystem) -> int:
     """Length of an event's row: header, states, forces and impulse, statuses."""
-    nunit = len(system.units)
-    return L.E_VECTORS + 2 * (system.mechanism.nq + system.mechanism.nv + 3) + 3 * 2 * nunit + 2 * nunit
+    nunit, nr = len(system.units), system.first_rows[-1]
+    return L.E_VECTORS + 2 * (system.mechanism.nq + system.mechanism.nv + 3) + 3 * nr + 2 * nunit

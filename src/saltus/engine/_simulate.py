@@ -51,6 +51,7 @@ def simulate(
     start: float = 0.0,
     controller: Any = None,
     parameters: Mapping[str, float] | None = None,
+    mode: Mapping[str, str] | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-12,
     method: str = "dopri5",
@@ -75,6 +76,8 @@ def simulate(
         ``(t, state, mode, memory) -> command``, sampled every millisecond.
     parameters
         Values that replace the system's own.
+    mode
+        Which grips are ``closed``, ``open`` or ``reaching`` at the start, where not as the robot says.
     rtol, atol
         Relative and absolute error per step.
     output_step
@@ -96,10 +99,13 @@ def simulate(
     x0 = system.state(state)
     control = bind(controller, system)
     gaps, own = system.kinematics(start, x0) if system.units or system.guards else (np.zeros(0), np.zeros(0))
+    statuses = system.start_statuses(mode)
     _check_start(system, gaps, own)
+    _check_grips(system, statuses, x0)
     integrals = bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
+    I[I[L.STATUS] : I[L.STATUS] + len(statuses)] = statuses
     I[I[L.SIDE] : I[L.SIDE] + own.size] = system.guard_sides(start, x0, own)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
     steps, events, code = _run(I, D, engine().advance, control, progress)
@@ -154,12 +160,10 @@ def _check_numbers(
 
 
 def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> None:
-    """Refuse a start that is inside the ground or beyond a terminal guard."""
+    """Refuse a start that is inside the ground, beyond a stop or beyond a terminal guard."""
     for unit, gap in zip(system.units, gaps, strict=True):
         if gap < -1e-9:
-            raise InputError(
-                f"start of {system.name}: point {unit.name} is {-gap:.6g} m below the ground; it must not be"
-            )
+            raise InputError(f"start of {system.name}: {unit.blocked(float(gap))}")
     for guard, value in zip(system.guards, own, strict=True):
         if guard.action != "ignore" and not math.isfinite(value):
             raise InputError(f"start of {system.name}: guard {guard.name!r} ({guard.about}) is not a number there")
@@ -168,6 +172,16 @@ def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> Non
             rule = "not be negative" if guard.direction == "down" else "not be positive"
             raise InputError(
                 f"start of {system.name} violates {guard.name!r} ({guard.about}): {value:.6g}, must {rule}"
+            )
+
+
+def _check_grips(system: HybridSystem, statuses: list[int], x0: np.ndarray) -> None:
+    """Refuse a start in which a closed grip moves."""
+    for unit, speed in system.grip_speeds(statuses, x0).items():
+        if speed > 1e-9:
+            raise InputError(
+                f"start of {system.name}: {unit} is closed but moves at {speed:.6g} m/s; "
+                "system.consistent(state) gives the nearest state in which it does not"
             )
 
 

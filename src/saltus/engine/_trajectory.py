@@ -40,8 +40,9 @@ class Samples:
     kinetic: np.ndarray
     potential: np.ndarray
     impact_loss: np.ndarray
-    gaps: np.ndarray
+    positions: np.ndarray
     speeds: np.ndarray
+    reach: np.ndarray
     guards: np.ndarray
 
 
@@ -243,7 +244,7 @@ class Trajectory:
 
     @cached_property
     def samples(self) -> Samples:
-        """Everything at the samples: states, forces, inputs, energies, gaps."""
+        """Everything at the samples: states, forces, inputs, energies, positions of contact rows."""
         return self._everything(*self._grid)
 
     @cached_property
@@ -257,14 +258,16 @@ class Trajectory:
 
     def _everything(self, times: np.ndarray, index: np.ndarray, fraction: np.ndarray) -> Samples:
         nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
-        width = ny + nr + nu + 2 + 2 * nunit + nr + nuser
+        width = ny + nr + nu + 2 + 2 * nr + nunit + nuser
         rows = self._call_sampler(index, fraction, width, EVERYTHING)
         arc = self.step_rows[index, L.S_ARC].astype(int)
-        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nunit, nunit, nr])
-        x, integrals, forces, inputs, kinetic, potential, gaps, _, speeds, guards = np.split(rows, cuts, axis=1)
+        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nr, nr, nunit])
+        x, integrals, forces, inputs, kinetic, potential, positions, speeds, reach, guards = np.split(
+            rows, cuts, axis=1
+        )
         return Samples(
             times, arc, x, integrals, forces, inputs, kinetic[:, 0], potential[:, 0],
-            self._lost_before(index), gaps, speeds, guards,
+            self._lost_before(index), positions, speeds, reach, guards,
         )  # fmt: skip
 
     def _lost_before(self, index: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import GroundPoint, Law, find_law
+from saltus.contact import GRIP, Law, Unit, find_law
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism import Dynamics, Mechanism, derive
 
@@ -62,7 +62,7 @@ class HybridSystem:
     """
 
     mechanism: Mechanism
-    units: tuple[GroundPoint, ...] = ()
+    units: tuple[Unit, ...] = ()
     guards: tuple[Guard, ...] = ()
     start: Mapping[str, float] = field(default_factory=dict)
     until: float = 10.0
@@ -86,9 +86,11 @@ class HybridSystem:
         object.__setattr__(self, "values", full)
         self._check_guards()
         for unit in self.units:
-            fixed = ca.vertcat(*map(ca.SX, (unit.slope, *unit.through, unit.friction, *unit.law.coefficients)))
+            fixed = ca.vertcat(*map(ca.SX, (*unit.fixed, *unit.coefficients)))
             if ca.depends_on(fixed, ca.vertcat(self.mechanism.t, self.mechanism.q, self.mechanism.v)):
-                raise InputError(f"{self.name}'s {unit.name}: ground, friction and law may depend on parameters only")
+                raise InputError(
+                    f"{self.name}'s {unit.name}: ground, friction, stops, holds and law may depend on parameters only"
+                )
         self._check_constants()
 
     @property
@@ -99,7 +101,8 @@ class HybridSystem:
     @cached_property
     def dynamics(self) -> Dynamics:
         """The derived equations of motion."""
-        return derive(self.mechanism)
+        m = self.mechanism
+        return derive(m, [(m.index(name), value) for unit in self.units for name, value in unit.damping])
 
     @property
     def state_names(self) -> list[str]:
@@ -109,7 +112,15 @@ class HybridSystem:
     @property
     def row_names(self) -> list[str]:
         """Names of the contact rows: unit and direction."""
-        return [f"{unit.name}.{direction}" for unit in self.units for direction in ("t", "n")]
+        return [f"{unit.name}.{direction}" for unit in self.units for direction, _ in unit.rows]
+
+    @cached_property
+    def first_rows(self) -> list[int]:
+        """The place of each unit's first row, and how many rows there are."""
+        places = [0]
+        for unit in self.units:
+            places.append(places[-1] + len(unit.rows))
+        return places
 
     @property
     def parameter_values(self) -> np.ndarray:
@@ -124,11 +135,12 @@ class HybridSystem:
         """The same system with another impact law, or one by name, at one unit or at all."""
         if isinstance(law, str):
             law = find_law(law)
-        if not self.units or not isinstance(law, Law):
-            raise InputError(f"{self.name} has no contacts" if not self.units else f"not an impact law: {law!r}")
-        if unit is not None and unit not in {u.name for u in self.units}:
-            raise unknown_name("unit", unit, [u.name for u in self.units], self.name)
-        changed = tuple(replace(u, law=law) if unit in (None, u.name) else u for u in self.units)
+        lawful = [u.name for u in self.units if u.law is not None]
+        if not lawful or not isinstance(law, Law):
+            raise InputError(f"not an impact law: {law!r}" if lawful else f"{self.name} has no contacts that take one")
+        if unit is not None and unit not in lawful:
+            raise unknown_name("unit with an impact law", unit, lawful, self.name)
+        changed = tuple(replace(u, law=law) if u.name in lawful and unit in (None, u.name) else u for u in self.units)  # type: ignore[type-var]
         return self._changed(units=changed)
 
     def with_guards(self, /, **actions: str) -> HybridSystem:
@@ -176,7 +188,7 @@ class HybridSystem:
         return vector
 
     def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gaps of all units and values of all guards at a state."""
+        """Clearances of all units and values of all guards at a state."""
         out = self._kinematics(t, x, self.parameter_values)
         values = np.array(out, dtype=float).reshape(-1)
         return values[: len(self.units)], values[len(self.units) :]
@@ -184,8 +196,43 @@ class HybridSystem:
     @cached_property
     def _kinematics(self) -> Any:
         d = self.dynamics
-        expressions = [unit.gap for unit in self.units] + [ca.SX(g.expression) for g in self.guards]
+        expressions = [unit.clearance for unit in self.units] + [ca.SX(g.expression) for g in self.guards]
         return ca.Function("kinematics", [d.t, d.x, d.p], [ca.vertcat(*expressions)])
+
+    def consistent(
+        self,
+        state: Mapping[str, float] | Sequence[float] | np.ndarray | None = None,
+        mode: Mapping[str, str] | None = None,
+    ) -> np.ndarray:
+        """The nearest state, in the metric of the mass matrix, in which no closed grip moves."""
+        x, statuses = self.state(state), self.start_statuses(mode)
+        M, J = (np.array(part, dtype=float) for part in self._grip_rows(statuses)(x, self.parameter_values))
+        if J.size:
+            v, MJ = x[self.mechanism.nq :], np.linalg.solve(M, J.T)
+            x[self.mechanism.nq :] = v - MJ @ np.linalg.lstsq(J @ MJ, J @ v, rcond=1e-12)[0]
+        return x
+
+    def grip_speeds(self, statuses: Sequence[int], x: np.ndarray) -> dict[str, float]:
+        """Speed of every closed grip at a state, m/s."""
+        closed = [
+            unit.name for unit, status in zip(self.units, statuses, strict=True) if unit.kind == GRIP and status == 1
+        ]
+        if not closed:
+            return {}
+        J = np.array(self._grip_rows(statuses)(x, self.parameter_values)[1], dtype=float)
+        speeds = (J @ x[self.mechanism.nq :]).reshape(-1, 2)
+        return dict(zip(closed, map(float, np.hypot(*speeds.T)), strict=True))
+
+    def _grip_rows(self, statuses: Sequence[int]) -> Any:
+        d = self.dynamics
+        rows = [
+            position
+            for unit, status in zip(self.units, statuses, strict=True)
+            if unit.kind == GRIP and status == 1
+            for _, position in unit.rows
+        ]
+        J = ca.jacobian(ca.vertcat(*rows), d.q) if rows else ca.SX.zeros(0, d.v.numel())
+        return ca.Function("grip_rows", [d.x, d.p], [d.M, J])
 
     def guard_sides(self, t: float, x: np.ndarray, values: np.ndarray) -> list[int]:
         """On which side of zero each guard begins: 1 or -1.
@@ -208,14 +255,40 @@ class HybridSystem:
         function = ca.Function("rate", [d.t, d.x, d.u, d.p], [rate])
         return float(function(t, x, np.zeros(d.u.numel()), self.parameter_values))
 
+    def start_statuses(self, given: Mapping[str, str] | None = None) -> list[int]:
+        """Statuses at the start, as numbers: grips are closed or not by their own default or as given.
+
+        Those of other units follow from the state, and are zero here.
+        """
+        wanted = dict(given or {})
+        statuses = []
+        for unit in self.units:
+            status = 1 if unit.kind == GRIP and unit.closed else 0  # type: ignore[attr-defined]
+            if unit.name in wanted:
+                word = wanted.pop(unit.name)
+                if unit.kind != GRIP:
+                    raise InputError(
+                        f"{self.name}'s {unit.name}: its status follows from the state, only grips' are given"
+                    )
+                if word not in unit.statuses:
+                    raise unknown_name("status", word, unit.statuses, f"{self.name}'s {unit.name}")
+                status = unit.statuses.index(word)
+            statuses.append(status)
+        for name in wanted:
+            raise unknown_name("grip", name, [u.name for u in self.units if u.kind == GRIP], self.name)
+        return statuses
+
     def mode_name(self, statuses: Sequence[int]) -> str:
-        """What a mode is called: the unit's status, or every unit with its own."""
+        """What a mode is called: the unit's status, or every unit with its own; of many, those that are not open."""
         if not self.units:
             return "free"
         words = [unit.statuses[status] for unit, status in zip(self.units, statuses, strict=True)]
         if len(words) == 1:
             return words[0]
-        return " ".join(f"{unit.name}:{word}" for unit, word in zip(self.units, words, strict=True))
+        named = [(unit.name, word, status) for unit, word, status in zip(self.units, words, statuses, strict=True)]
+        if len(words) > 3:  # only what is not open or free
+            named = [entry for entry in named if entry[2] != 0]
+        return " ".join(f"{name}:{word}" for name, word, _ in named) or "open"
 
     # -- numbers that do not change during a run ------------------------------------------------
 
@@ -226,7 +299,7 @@ class HybridSystem:
         groups = [
             [body.mass for body in m.bodies.values()],
             [body.inertia for body in m.bodies.values()],
-            [value for unit in self.units for value in (unit.friction, *unit.law.coefficients)],
+            [value for unit in self.units for value in unit.coefficients],
             [actuator.limit for actuator in m.actuators.values()],
         ]
         return ca.Function("constants", [m.p], [ca.vertcat(*map(ca.SX, group)) for group in groups])
@@ -238,9 +311,9 @@ class HybridSystem:
 
     @cached_property
     def unit_coefficients(self) -> list[list[float]]:
-        """Friction and law coefficients of each unit."""
+        """The numbers of each unit's behaviour, such as friction and law coefficients."""
         numbers = iter(self.constants[2])
-        return [[float(next(numbers)) for _ in range(1 + len(unit.law.coefficients))] for unit in self.units]
+        return [[float(next(numbers)) for _ in unit.coefficients] for unit in self.units]
 
     @property
     def input_limits(self) -> np.ndarray:
@@ -273,14 +346,10 @@ class HybridSystem:
                 raise InputError(f"{where}: inertia must be finite and not negative, got {inertia:g} kg m^2")
             if mass == 0 and inertia > 0:
                 raise InputError(f"{where}: has inertia {inertia:g} kg m^2 but no mass")
-        for unit, (friction, *rest) in zip(self.units, self.unit_coefficients, strict=True):
-            where = f"{self.name}'s {unit.name}"
-            if not friction >= 0 or not math.isfinite(friction):
-                raise InputError(f"friction of {where} must be finite and not negative, got {friction:g}")
-            for declared, value in zip(unit.law.declared, rest, strict=True):
-                if not declared.lower <= value <= declared.upper:
-                    bounds = f"between {declared.lower:g} and {declared.upper:g}"
-                    raise InputError(f"{declared.name} of {where} must lie {bounds}, got {value:g}")
+        for unit, values in zip(self.units, self.unit_coefficients, strict=True):
+            complaint = unit.complaint(values)
+            if complaint:
+                raise InputError(f"{self.name}'s {unit.name}: {complaint}")
         for name, limit in zip(self.mechanism.actuators, self.input_limits, strict=True):
             if not limit >= 0:
                 raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")

@@ -2,11 +2,12 @@
 
 from saltus.mechanism._dynamics import Dynamics, derive
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
-from saltus.mechanism._mechanism import Actuator, Body, Mechanism, Parameter, Point
+from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point
 
 __all__ = [
     "Actuator",
     "Body",
+    "Coordinate",
     "Dynamics",
     "Fixed",
     "Floating",

@@ -6,6 +6,7 @@ makes shorter code than the Lagrange form.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -119,8 +120,8 @@ class MassSolver:
         return ca.vertcat(*z) if n else ca.SX.zeros(0)
 
 
-def derive(mechanism: Mechanism) -> Dynamics:
-    """Derive the equations of motion and the energies of a mechanism."""
+def derive(mechanism: Mechanism, damping: Sequence[tuple[int, Any]] = ()) -> Dynamics:
+    """Derive the equations of motion and the energies of a mechanism, with more damping than its own."""
     q, v, nv = mechanism.q, mechanism.v, mechanism.nv
     u = ca.vertcat(*(ca.SX.sym(name) for name in mechanism.actuators)) if mechanism.actuators else ca.SX.zeros(0)
     M = ca.SX.zeros(nv, nv)
@@ -140,8 +141,8 @@ def derive(mechanism: Mechanism) -> Dynamics:
         h += mass * (J.T @ (bias + ca.vertcat(0, mechanism.gravity)))
         kinetic += mass * ca.dot(velocity, velocity) / 2 + inertia * spin**2 / 2
         potential += mass * mechanism.gravity * centre[1]
-    damping = ca.SX.zeros(nv)
-    for index, coefficient in mechanism.viscous:
-        damping[index] += coefficient * v[index]
+    resistance = ca.SX.zeros(nv)
+    for index, coefficient in (*mechanism.viscous, *damping):
+        resistance[index] += coefficient * v[index]
     S = mechanism.input_directions()
-    return Dynamics(mechanism.t, q, v, u, mechanism.p, M, h, damping, S, kinetic, potential)
+    return Dynamics(mechanism.t, q, v, u, mechanism.p, M, h, resistance, S, kinetic, potential)

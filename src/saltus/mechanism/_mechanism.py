@@ -65,6 +65,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Coordinate:
+    """A coordinate of a joint: its name, its symbol and its unit."""
+
+    name: str
+    symbol: Any
+    unit: str
+
+
+@dataclass(frozen=True)
 class Actuator:
     """An input: a force along ``along``, a coordinate or another length or angle, ``|u| <= limit``."""
 
@@ -223,6 +232,10 @@ class Mechanism:
     def viscous(self) -> list[tuple[int, Any]]:
         """Index of the damped velocity and its coefficient."""
         return [(self.index(name), coefficient) for name, coefficient in self._damping]
+
+    def coordinate(self, name: str) -> Coordinate:
+        """One of the coordinates, to put friction or stops on it."""
+        return Coordinate(name, self._q[self.index(name)], self.coordinates[name])
 
     def index(self, name: str) -> int:
         """The place of a coordinate."""

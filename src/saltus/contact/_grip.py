@@ -1,0 +1,185 @@
+"""The grip: a point that holds on where it is, closed and opened by command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import casadi as ca
+
+from saltus._native import compiled
+from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE, Equations
+from saltus.mechanism import Point
+
+OPEN, CLOSED, REACHING, RELEASED = range(4)
+
+
+class Hold(Protocol):
+    """Something that a grip can hold."""
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        """Its place and size, expressions of the parameters."""
+
+    def reach(self, position: Any) -> Any:
+        """How far a point is from where it can hold, m; not positive there."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar seen end-on: held by a point within ``capture`` of its centre (m)."""
+
+    at: tuple[Any, Any]
+    capture: Any
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return (*self.at, self.capture)
+
+    def reach(self, position: Any) -> Any:
+        return ca.norm_2(position - ca.vertcat(*self.at)) - self.capture
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line or, with an end, a piece of one: held by a point within ``capture`` of it (m)."""
+
+    start: tuple[Any, Any]
+    end: tuple[Any, Any]
+    capture: Any
+    endless: bool = False
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return (*self.start, *self.end, self.capture)
+
+    def reach(self, position: Any) -> Any:
+        along = ca.vertcat(*self.end) - ca.vertcat(*self.start)
+        away = position - ca.vertcat(*self.start)
+        share = ca.dot(away, along) / ca.dot(along, along)
+        if not self.endless:
+            share = ca.fmin(ca.fmax(share, 0), 1)
+        return ca.norm_2(away - share * along) - self.capture
+
+
+@dataclass(frozen=True)
+class Wall:
+    """A wall through a point, seen edge-on, whose surface runs at an angle (rad): held from the side to
+    the left of that direction, within ``capture`` of it, and anywhere behind it."""
+
+    through: tuple[Any, Any]
+    angle: Any
+    capture: Any = 0.0
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return (*self.through, self.angle, self.capture)
+
+    def reach(self, position: Any) -> Any:
+        away = position - ca.vertcat(*self.through)
+        return ca.cos(self.angle) * away[1] - ca.sin(self.angle) * away[0] - self.capture
+
+
+@dataclass(frozen=True)
+class Grip:
+    """A point that can be pinned to the world where it is.
+
+    A controller asks for it: ``close`` closes at once, or where the point comes within reach of what
+    it can hold; ``open`` lets go. One that has let go can hold again after it has left.
+
+    Parameters
+    ----------
+    point
+        The material point, such as a hand.
+    holds
+        Bars, lines or walls that it can hold; anything anywhere if there are none.
+    closed
+        Whether a run begins with it closed.
+    """
+
+    point: Point
+    holds: tuple[Hold, ...] = ()
+    closed: bool = False
+
+    kind = GRIP
+    coordinate = None
+    law = None
+    statuses = ("open", "closed", "reaching", "released")
+    guard_names = (("", "", ""), ("", "", ""), ("catch", "", ""), ("leave", "", ""))
+    damping = ()
+
+    @property
+    def name(self) -> str:
+        """The point's name."""
+        return self.point.name
+
+    @property
+    def edges(self) -> tuple[tuple[int, str, int], ...]:
+        let_go = ((CLOSED, "open", OPEN), (OPEN, "close", CLOSED))
+        if not self.holds:
+            return let_go
+        return (
+            (OPEN, "close", CLOSED),
+            (OPEN, "close", REACHING),
+            (REACHING, "catch", CLOSED),
+            (REACHING, "open", OPEN),
+            (CLOSED, "open", RELEASED),
+            (RELEASED, "leave", OPEN),
+        )
+
+    @property
+    def rows(self) -> tuple[tuple[str, Any], ...]:
+        return (("x", self.point.position[0]), ("y", self.point.position[1]))
+
+    @property
+    def reach(self) -> Any:
+        nearest = ca.SX(0)
+        for k, hold in enumerate(self.holds):
+            distance = hold.reach(self.point.position)
+            nearest = ca.fmin(nearest, distance) if k else distance
+        return nearest
+
+    @property
+    def clearance(self) -> Any:
+        return ca.SX(0)
+
+    @property
+    def coefficients(self) -> tuple[Any, ...]:
+        return (float(len(self.holds)),)
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return tuple(value for hold in self.holds for value in hold.fixed)
+
+    def equations(self, status: int) -> Equations:
+        return Equations(closed=(0, 1)) if status == CLOSED else Equations()
+
+    def complaint(self, values: list[float]) -> str | None:
+        return None
+
+    def blocked(self, clearance: float) -> str:
+        return ""
+
+
+@compiled
+def guard_kinds(status):
+    """The one guard is the distance from what it can hold: while it reaches for it, or leaves it."""
+    if status in (REACHING, RELEASED):
+        return KINEMATIC, NONE, NONE
+    return NONE, NONE, NONE
+
+
+@compiled
+def guard_values(status, reach):
+    """The guards of a status, positive inside."""
+    if status == REACHING:
+        return reach, 1.0, 1.0
+    if status == RELEASED:
+        return -reach, 1.0, 1.0
+    return 1.0, 1.0, 1.0
+
+
+@compiled
+def edge(status):
+    """Where the guard leads: holding is an impact."""
+    return IMPACT if status == REACHING else OPEN

@@ -1,0 +1,104 @@
+"""What every unit has to say, and the numbers that compiled code knows its kinds and guards by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from saltus.contact._law import Law
+from saltus.mechanism import Coordinate
+
+GROUND, GRIP, JOINT = range(3)
+
+# Guards that a unit has at most.
+SLOTS = 3
+
+# What a guard of a unit leads to, beside a status: an impact, or a test of all statuses.
+IMPACT, TEST = -1, -2
+
+# How a guard is evaluated: not active, from positions and velocities, from contact forces.
+NONE, KINEMATIC, FORCE = range(3)
+
+# What a kinematic guard is made of: a position, a velocity, or a distance from where a grip can hold.
+POSITION, SPEED, REACH = range(3)
+
+# What a controller may ask of a grip; anything else means no wish.
+CLOSE, RELEASE = 1, -1
+
+
+@dataclass(frozen=True)
+class Equations:
+    """How the rows of a unit act in one status.
+
+    ``closed`` rows do not accelerate, by whatever force that takes; ``ties`` are (row, closed row,
+    factor): a force in proportion to another; ``given`` are (row, force).
+    """
+
+    closed: tuple[int, ...] = ()
+    ties: tuple[tuple[int, int, Any], ...] = ()
+    given: tuple[tuple[int, Any], ...] = ()
+
+
+class Unit(Protocol):
+    """One thing that can hold or let go."""
+
+    @property
+    def name(self) -> str:
+        """Its name, which no other unit or guard has."""
+
+    @property
+    def kind(self) -> int:
+        """GROUND, GRIP or JOINT."""
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """Names of the statuses, in the order of their numbers."""
+
+    @property
+    def guard_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the guards of each status."""
+
+    @property
+    def edges(self) -> tuple[tuple[int, str, int], ...]:
+        """Every change of status that is possible: from, what causes it, to."""
+
+    @property
+    def rows(self) -> tuple[tuple[str, Any], ...]:
+        """Direction and position of each row that it can close, expressions of the coordinates."""
+
+    @property
+    def reach(self) -> Any:
+        """Distance from where it can hold, not positive there; zero if that is everywhere."""
+
+    @property
+    def clearance(self) -> Any:
+        """What must not be negative at the start of a run."""
+
+    @property
+    def coordinate(self) -> Coordinate | None:
+        """The coordinate that its one row is, if it is one."""
+
+    @property
+    def law(self) -> Law | None:
+        """What happens at an impact; None where that is not for the user to choose."""
+
+    @property
+    def coefficients(self) -> tuple[Any, ...]:
+        """The numbers of its behaviour, expressions of the parameters."""
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        """Everything else that must not depend on the state."""
+
+    @property
+    def damping(self) -> tuple[tuple[str, Any], ...]:
+        """Coordinates that it damps, with the coefficients."""
+
+    def equations(self, status: int) -> Equations:
+        """How its rows act in a status."""
+
+    def complaint(self, values: list[float]) -> str | None:
+        """What is wrong with these values of its coefficients, if anything."""
+
+    def blocked(self, clearance: float) -> str:
+        """What is wrong with a start of negative clearance."""
