@@ -122,6 +122,19 @@ def slides(kind, status):
     return status == ground.SLIP_PLUS or status == ground.SLIP_MINUS
 
 
+@compiled
+def guard_slope(kind, status, slot, r0, r1, v0, reach, f0, f1, c0, c1, c2, force, friction):
+    """Change of a guard under changes of what it is made of; ``force`` and ``friction`` are the values themselves.
+
+    Guards are linear in all of it but for friction times normal force.
+    """
+    if kind == GROUND and status == ground.STICK and slot > 0:
+        bound = friction * f1 + c0 * force
+        return bound - f0 if slot == 1 else bound + f0
+    a, b, c = guard_values(kind, status, r0, r1, v0, reach, f0, f1, c0, c1, c2)
+    return a if slot == 0 else (b if slot == 1 else c)
+
+
 def guard_values_of(kind, status, r, v, reach, f, coefficients):  # type: ignore[no-untyped-def]
     """The guards of many states at once, and how each is evaluated: arrays of shape (states, 3)."""
     c0, c1, c2 = (*coefficients, 0.0, 0.0)[:3]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from saltus.control._protocol import check_period
-from saltus.engine import Control
+from saltus.engine import Control, ControlParameter
 from saltus.engine._control import compiled_control, python_control
 from saltus.engine._layout import CONTINUOUS, SAMPLED
 from saltus.errors import InputError
@@ -61,7 +61,8 @@ class Compiled:
     memory: int = 8
 
     def bind(self, system: HybridSystem) -> Control:
-        return bind_compiled(self.law, self.data, self.period, self.breaks, self.memory)
+        named = [ControlParameter(f"data{k}", (k,)) for k in range(len(self.data))]
+        return bind_compiled(self.law, self.data, self.period, self.breaks, self.memory, parameters=named)
 
 
 def bind_compiled(
@@ -71,6 +72,7 @@ def bind_compiled(
     breaks: Sequence[float] = (),
     memory: int = 0,
     name: str = "",
+    parameters: Sequence[ControlParameter] = (),
 ) -> Control:
     """A compiled law with its numbers, sampled if it has a period."""
     return compiled_control(
@@ -80,5 +82,6 @@ def bind_compiled(
         memory=np.zeros(memory),
         breaks=np.asarray(breaks, dtype=float),
         period=0.0 if period is None else check_period(period),
+        parameters=tuple(parameters),
         name=name or getattr(law, "__name__", "compiled"),
     )

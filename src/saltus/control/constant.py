@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit, per_actuator
-from saltus.engine import Control
+from saltus.engine import Control, ControlParameter
 from saltus.hybrid import HybridSystem
 
 
@@ -27,7 +27,8 @@ class Constant:
         values = per_actuator(system, self.value, "constant input")
         for k, value in enumerate(values):
             check_limit(system, k, value, "constant input")
-        return bind_compiled(law, [len(values), *values], name="constant")
+        named = [ControlParameter(name, (1 + k,)) for k, name in enumerate(system.mechanism.actuators)]
+        return bind_compiled(law, [len(values), *values], name="constant", parameters=named)
 
 
 CONTROLLER = Constant

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import per_actuator
-from saltus.engine import Control
+from saltus.engine import Control, ControlParameter
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
@@ -36,12 +36,17 @@ class PD:
         gains = (per_actuator(system, value, name) for name, value in (("kp", self.kp), ("kd", self.kd)))
         targets = per_actuator(system, self.target, "target")
         data: list[float] = [len(targets)]
+        named: list[ControlParameter] = []
         for actuator, kp, kd, target in zip(mechanism.actuators.values(), *gains, targets, strict=True):
             if actuator.coordinate is None:
                 raise InputError(f"pd: actuator {actuator.name} of {system.name} does not drive a coordinate")
             index = mechanism.index(actuator.coordinate)
+            named += [
+                ControlParameter(f"{number}.{actuator.name}", (len(data) + 2 + k,))
+                for k, number in enumerate(("kp", "kd", "target"))
+            ]
             data += [index, mechanism.nq + index, kp, kd, target]
-        return bind_compiled(law, data, self.period, name="pd")
+        return bind_compiled(law, data, self.period, name="pd", parameters=named)
 
 
 CONTROLLER = PD

@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit
-from saltus.engine import Control
+from saltus.engine import Control, ControlParameter
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
@@ -57,7 +57,7 @@ class Schedule:
         # a piece of zeros comes first, for the time before the first start
         table = np.concatenate([np.zeros((table.shape[0], 1, table.shape[2])), table], axis=1)
         data = [table.shape[0], table.shape[1], table.shape[2], starts[0], *starts, *table.reshape(-1)]
-        return bind_compiled(law, data, breaks=list(starts), name="schedule")
+        return bind_compiled(law, data, breaks=list(starts), name="schedule", parameters=_named(system, table.shape))
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)
@@ -86,6 +86,17 @@ class Schedule:
         if not np.isfinite(table).all():
             raise InputError("schedule: all coefficients must be finite")
         return starts, table
+
+
+def _named(system: HybridSystem, shape: tuple[int, ...]) -> list[ControlParameter]:
+    """Names of all starts and coefficients; a start moves its break, and the local time of its piece."""
+    pieces, width = shape[1], shape[2]
+    named = [ControlParameter(f"start{k + 1}", (4 + k,) if k else (3, 4), moves=k) for k in range(pieces - 1)]
+    for a, actuator in enumerate(system.mechanism.actuators):
+        for k in range(1, pieces):
+            first = 3 + pieces + (a * pieces + k) * width
+            named += [ControlParameter(f"{actuator}.piece{k}.c{j}", (first + j,)) for j in range(width)]
+    return named
 
 
 def _extreme(coefficients: np.ndarray, end: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit, finite, per_actuator
-from saltus.engine import Control
+from saltus.engine import Control, ControlParameter
 from saltus.hybrid import HybridSystem
 
 
@@ -34,7 +34,13 @@ class Sine:
         for k, (amplitude, offset) in enumerate(zip(amplitudes, offsets, strict=True)):
             check_limit(system, k, abs(amplitude) + abs(offset), "sinusoidal input")
             data += [amplitude, offset]
-        return bind_compiled(law, data, name="sine")
+        named = [ControlParameter("omega", (1,)), ControlParameter("phase", (2,))]
+        for k, name in enumerate(system.mechanism.actuators):
+            named += [
+                ControlParameter(f"amplitude.{name}", (3 + 2 * k,)),
+                ControlParameter(f"offset.{name}", (4 + 2 * k,)),
+            ]
+        return bind_compiled(law, data, name="sine", parameters=named)
 
 
 CONTROLLER = Sine

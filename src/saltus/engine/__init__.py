@@ -1,7 +1,7 @@
 """The engine: kernels, the hybrid integration loop, events, trajectories."""
 
 from saltus.engine._audit import Audit, Check
-from saltus.engine._control import Command, Control, Mode, State
+from saltus.engine._control import Command, Control, ControlParameter, Mode, State
 from saltus.engine._event import Event
 from saltus.engine._files import check_target
 from saltus.engine._simulate import simulate
@@ -15,6 +15,7 @@ __all__ = [
     "Check",
     "Command",
     "Control",
+    "ControlParameter",
     "Event",
     "Mode",
     "State",

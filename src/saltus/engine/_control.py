@@ -54,12 +54,21 @@ def wishes(requests: Mapping[str, str], system: HybridSystem) -> list[int]:
     return [WISHES[requests.get(unit.name, "keep")] for unit in system.units]
 
 
+@dataclass(frozen=True)
+class ControlParameter:
+    """A number of a controller that a run can be differentiated by: where it is in its data, and which break it moves."""
+
+    name: str
+    places: tuple[int, ...]
+    moves: int = -1
+
+
 @dataclass
 class Control:
     """A controller bound to a system, in the form that the loop calls.
 
-    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers; ``breaks`` are times
-    at which its output may jump; ``failure`` holds what a Python function raised.
+    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of
+    them that have names; ``breaks`` are times at which its output may jump; ``failure`` holds what a Python function raised.
     """
 
     kind: int = L.PASSIVE
@@ -68,9 +77,15 @@ class Control:
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
     breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))
     period: float = 0.0
+    parameters: tuple[ControlParameter, ...] = ()
     failure: BaseException | None = None
     alive: Any = None
     name: str = "passive"
+
+    @property
+    def python(self) -> bool:
+        """Whether it is a Python function, which sees no parameters of the robot."""
+        return isinstance(self.alive, _CALLBACK)
 
 
 class State:

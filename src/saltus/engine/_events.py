@@ -7,7 +7,7 @@ from saltus.contact._behaviour import edge
 from saltus.contact._joint import PLUS
 from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
-from saltus.engine._entry import flags_of_closed, place_units
+from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._guards import guard_at, guards, kinematics
 from saltus.engine._impact import impact
 from saltus.engine._record import counts, open_event
@@ -169,6 +169,7 @@ def begin(I, D):
     I[L.ENTRY] = L.CAUSE_BREAK
     if not place_units(I, D, t):
         return 0
+    presume(I, D)
     first = 0
     while I[I[L.FIRED] + first] == 0:
         first += 1

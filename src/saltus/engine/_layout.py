@@ -141,6 +141,7 @@ _INTEGERS = [
     "PIVOT",
     "BILATERAL",  # row is held by a closed grip, and in which order these are eliminated
     "KEPT",
+    "PICKED",
     "REQUEST",
     "GUARD_KIND",
     "ZERO",  # guard was zero on entry
@@ -168,7 +169,7 @@ D_HEADER = 16
 (E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)
 
 # Fields of a step's row, before the inputs and the dense coefficients.
-(S_TIME, S_LENGTH, S_PIECE, S_ARC, S_EVENTS, S_VECTORS) = range(6)
+(S_TIME, S_LENGTH, S_PIECE, S_ARC, S_EVENTS, S_SAMPLE, S_VECTORS) = range(7)
 
 # How inputs come about.
 PASSIVE, CONTINUOUS, SAMPLED = range(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +37,7 @@ from saltus.engine._impact import impact_part
 from saltus.engine._loop import advance
 from saltus.engine._sample import sample
 from saltus.engine._tableau import find_method, step_part, step_source
+from saltus.engine._transition import transition
 from saltus.hybrid import HybridSystem
 
 _POINTER = ctypes.c_void_p
@@ -86,6 +88,14 @@ def engine() -> Engine:
     )
 
 
+@lru_cache(maxsize=1)
+def transition_entry() -> Any:
+    """The compiled transition matrix of a run, as a Python callable; and what keeps it alive."""
+    signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES, INTEGERS, INTEGERS)
+    made = compile_entry(transition, signature, "transition", _ENGINE_KEY)
+    return ctypes_entry(made, ctypes.c_int64, [_POINTER] * 6), made
+
+
 @lru_cache(maxsize=64)
 def _step(method: str, n: int) -> Any:
     """The step of a method for a number of integrated quantities."""
@@ -127,9 +137,7 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     bias = J @ d.free_acceleration + (ca.vertcat(*drifts) if drifts else ca.SX.zeros(0))
     free = ca.vertcat(d.qdot, d.free_acceleration, powers)
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
-    user = [ca.SX(guard.expression) for guard in system.guards]
-    reach = [ca.SX(unit.reach) for unit in system.units]
-    kinematic = ca.vertcat(*positions, J @ d.v, *reach, *user)
+    kinematic = _kinematics(system, J)
     sizes = [_size(kinematic[k], ca.vertcat(d.t, d.x)) for k in range(kinematic.numel())]
     return {
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
@@ -138,6 +146,13 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         "gaps": emit("gaps", inputs, kinematic),
         "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential)),
     }
+
+
+def _kinematics(system: HybridSystem, J: Any) -> Any:
+    """Positions and velocities of all contact rows, reach of all units, the robot's own guards."""
+    positions = [position for unit in system.units for _, position in unit.rows]
+    reach = [ca.SX(unit.reach) for unit in system.units]
+    return ca.vertcat(*positions, J @ system.dynamics.v, *reach, *(ca.SX(guard.expression) for guard in system.guards))
 
 
 def _size(value: Any, variables: Any) -> Any:
@@ -149,10 +164,19 @@ _PROGRAMS: dict[tuple[str, ...], Program] = {}
 
 def program(system: HybridSystem) -> Program:
     """The compiled kernels of a system; the same model is compiled once per process and machine."""
-    cached = system.__dict__.get("_program")
+    return _program_of(system, "_program", kernel_sources)
+
+
+def derivative_program(system: HybridSystem) -> Program:
+    """The compiled kernels of a system's derivatives, made when they are first asked for."""
+    return _program_of(system, "_derivatives", derivative_sources)
+
+
+def _program_of(system: HybridSystem, place: str, write: Callable[[HybridSystem], dict[str, str]]) -> Program:
+    cached = system.__dict__.get(place)
     if cached is not None:
         return cached  # type: ignore[no-any-return]
-    sources = kernel_sources(system)
+    sources = write(system)
     key = tuple(sources.values())
     if key not in _PROGRAMS:
         kernels = {}
@@ -165,8 +189,30 @@ def program(system: HybridSystem) -> Program:
                 scope[name], KERNEL, f"{system.name}-{name}", source + _SINCOS_KEY + ca.CasadiMeta.version()
             )
         _PROGRAMS[key] = Program(kernels, sources)
-    system.__dict__["_program"] = _PROGRAMS[key]
+    system.__dict__[place] = _PROGRAMS[key]
     return _PROGRAMS[key]
+
+
+def derivative_sources(system: HybridSystem) -> dict[str, str]:
+    """Source of two more kernels, columns by state and parameter: of the equations of motion and of the guards.
+
+    ``derivatives`` takes inputs, accelerations and contact forces, which it holds fixed.
+    """
+    d = system.dynamics
+    positions = ca.vertcat(*(position for unit in system.units for _, position in unit.rows), ca.SX.zeros(0))
+    J, drift = d.row(positions) if system.units else (ca.SX.zeros(0, d.v.numel()), ca.SX.zeros(0))
+    a, forces = ca.SX.sym("a", d.v.numel()), ca.SX.sym("f", positions.numel())
+    by = ca.vertcat(d.x, d.p)
+    motion = ca.jacobian(d.force + J.T @ forces - d.M @ a, by)
+    parts = [
+        ca.jacobian(d.qdot, by), d.solver.solve(motion), d.solver.solve(d.S), ca.jacobian(J @ a + drift, by), J,
+    ]  # fmt: skip
+    derivatives = ca.vertcat(*(ca.vec(ca.densify(part)) for part in parts))
+    slopes = ca.vec(ca.densify(ca.jacobian(_kinematics(system, J), ca.vertcat(d.t, by))))
+    return {
+        "derivatives": emit("derivatives", (d.t, d.x, ca.vertcat(d.u, a, forces), d.p), derivatives, d.solver.pivots),
+        "slopes": emit("slopes", (d.t, d.x, d.u, d.p), slopes),
+    }
 
 
 _LAWS: dict[str, Any] = {}
@@ -237,7 +283,7 @@ def _new_arenas(
         "REQUEST",
     ]
     integers = dict.fromkeys(per_unit, nunit)
-    integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "PIVOT", "BILATERAL", "KEPT"), nr)
+    integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "PIVOT", "BILATERAL", "KEPT", "PICKED"), nr)
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
     I, D = L.arenas(sizes, doubles, integers)

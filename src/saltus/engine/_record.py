@@ -17,6 +17,7 @@ def record_step(I, D, steps, t, h):
     steps[row + L.S_PIECE] = I[L.PIECE]
     steps[row + L.S_ARC] = I[L.ARC]
     steps[row + L.S_EVENTS] = I[L.NEVENT]
+    steps[row + L.S_SAMPLE] = I[L.SAMPLE]
     nu = I[L.NU]
     for i in range(nu):
         steps[row + L.S_VECTORS + i] = D[I[L.U] + i]

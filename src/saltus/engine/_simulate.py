@@ -242,6 +242,7 @@ def _resting_row(I: np.ndarray, D: np.ndarray) -> np.ndarray:
     """A step of no length, for a last state that no step begins with."""
     row = np.zeros(I[L.STEP_ROW])
     row[L.S_TIME], row[L.S_PIECE], row[L.S_ARC], row[L.S_EVENTS] = D[L.T], I[L.PIECE], I[L.ARC], I[L.NEVENT]
+    row[L.S_SAMPLE] = I[L.SAMPLE]
     first = L.S_VECTORS + I[L.NU]
     row[L.S_VECTORS : first] = np.nan_to_num(D[I[L.U] : I[L.U] + I[L.NU]])
     row[first : first + I[L.N]] = D[I[L.Y] : I[L.Y] + I[L.N]]

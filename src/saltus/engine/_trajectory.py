@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray
 
     from saltus.engine._audit import Audit
+    from saltus.engine._jacobian import Sensitivity
 
 
 @dataclass(frozen=True)
@@ -288,6 +289,47 @@ class Trajectory:
     def figures(self) -> dict[str, float]:
         """The robot's own figures, such as a jump's length."""
         return self.system.figures(self)
+
+    # -- derivatives --------------------------------------------------------------------------
+
+    def jacobian(
+        self, wrt: str | Sequence[str] = "state", *, since: float | None = None, until: float | None = None
+    ) -> np.ndarray:
+        """Derivative of the last state by what the run began with: a row for each state, a column for each quantity.
+
+        Exact along the flow, by the variational equations on the run's own steps; every event adds its
+        saltation. Where the run ends in a terminal guard, so does every neighbour, at its own time.
+
+        Parameters
+        ----------
+        wrt
+            ``state``, ``parameters``, ``control``, or names of some of them (`sensitivity` lists them).
+        since, until
+            Another beginning or end, s; at an event, the state after it.
+        """
+        found = self.sensitivity(since=since, until=until)
+        return found.matrix[:, found.columns(wrt)]
+
+    def event_times_jacobian(self, wrt: str | Sequence[str] = "state") -> np.ndarray:
+        """Derivative of the time of each event by what the run began with."""
+        found = self.sensitivity()
+        return found.times[:, found.columns(wrt)]
+
+    def sensitivity(self, *, since: float | None = None, until: float | None = None) -> Sensitivity:
+        """All derivatives at once, with their names."""
+        known = self.__dict__.setdefault("_sensitivities", {})
+        if (since, until) not in known:
+            from saltus.engine._jacobian import sensitivity
+
+            known[since, until] = sensitivity(self, since, until)
+        found: Sensitivity = known[since, until]
+        return found
+
+    def saltation(self, event: int) -> np.ndarray:
+        """The saltation matrix of an event: how it carries a difference of states from before it to after it."""
+        from saltus.engine._jacobian import saltation
+
+        return saltation(self, event)
 
     def check(self) -> Audit:
         """Audit the run: energy balance, contacts closed, guards respected."""
