@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from saltus._native import compiled
+from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
 from saltus.mechanism import Point
 
@@ -81,6 +82,20 @@ class GroundPoint:
     def statuses(self) -> tuple[str, ...]:
         """Names of the statuses, in the order of their numbers."""
         return (self.open_name, *STATUSES[1:])
+
+    @property
+    def positions(self) -> tuple[Any, ...]:
+        """What each row is the rate of."""
+        return self.slide, self.gap
+
+    def equations(self, status: int) -> Equations:
+        """What a status asks of the tangential and the normal row."""
+        if status == OPEN:
+            return Equations()
+        if status == STICK:
+            return Equations(closed=(0, 1))
+        sigma = 1 if status == SLIP_PLUS else -1
+        return Equations(closed=(1,), ties=((0, 1, -sigma * self.friction),))
 
 
 @compiled
