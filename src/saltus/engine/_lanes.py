@@ -82,10 +82,10 @@ def roll(stage, sizes, h, X, P, U, H, W):
     """Runge and Kutta's method of order four [hairer1993, II.1] for some lanes, block by block.
 
     ``X`` holds the states, a row for each lane, and is overwritten by the last ones; ``P`` the
-    parameters, one row or a row for each lane; ``U`` the inputs, found by the strides in ``sizes``;
-    ``H`` receives the states that are kept, a table for each instant. ``sizes`` is as `Sizes` says.
+    parameters, one row or, if their number ``own`` is not zero, a row for each lane; ``U`` the
+    inputs, found by strides; ``H`` receives the states that are kept, a table for each instant.
     """
-    nx, nu, np, lanes = sizes[0], sizes[1], sizes[2], sizes[3]
+    nx, nu, own, lanes = sizes[0], sizes[1], sizes[2], sizes[3]
     first, last, steps, every = sizes[4], sizes[5], sizes[6], sizes[7]
     step_stride, lane_stride = sizes[8], sizes[9]
     inputs = INPUT * nx
@@ -98,8 +98,8 @@ def roll(stage, sizes, h, X, P, U, H, W):
                 value = X[lane * nx + i]
                 for copy in range(3):
                     W[(copy * nx + i) * BLOCK + l] = value
-            for i in range(np):
-                W[(inputs + nu + i) * BLOCK + l] = P[lane * np + i]
+            for i in range(own):
+                W[(inputs + nu + i) * BLOCK + l] = P[lane * own + i]
         for step in range(steps):
             if step == 0 or step_stride != 0:
                 for l in range(BLOCK):

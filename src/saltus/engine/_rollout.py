@@ -52,8 +52,10 @@ def rollout(
     """Integrate many lanes of one mode by fixed steps of the classical method of order four; no event is watched.
 
     Nothing ends the mode: a foot may sink into the ground, a contact may pull. Closed contacts hold in
-    acceleration only, so the start should lie on them and at rest relative to them. The bits of a lane
-    depend neither on the other lanes nor on the number of threads.
+    acceleration only, so the start should lie on them and at rest relative to them. Inputs are refused
+    beyond their limits, not clipped. The bits of a lane depend neither on the other lanes nor on the
+    number of threads. A lane becomes NaN where its mass matrix is singular, its closed rows are not
+    independent, or an angle leaves 1e6 rad.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def rollout(
     every
         Keep every so many steps, the start among them; 0 keeps the last states only.
     threads
-        How many to use; as many as there are processors if not given. Angles beyond 1e6 rad end as NaN.
+        How many to use; as many as there are processors if not given.
     """
     if not isinstance(system, HybridSystem):
         raise InputError(f"rollout needs a robot, such as saltus.robots.double_pendulum(), got {system!r}")
@@ -79,27 +81,29 @@ def rollout(
         raise InputError(f"step must be a positive, finite number, got {step!r}")
     steps = _whole("steps", steps, 1)
     every = _whole("every", every, 0)
-    threads = len(os.sched_getaffinity(0)) if threads is None else _whole("threads", threads, 1)
+    threads = os.cpu_count() or 1 if threads is None else _whole("threads", threads, 1)
     X = _states(system, states)
     lanes, nx = X.shape
     statuses = find_statuses(system, mode)
-    P = _parameters(system, parameters, lanes)
+    P, own = _parameters(system, parameters, lanes)
     U = _inputs(system, inputs, steps, lanes, P)
-    nu, own = U.shape[2], P.shape[0] > 1
-    kept = np.empty((steps // every + 1, lanes, nx)) if every else np.empty((0, lanes, nx))
+    nu = U.shape[2]
+    kept = np.empty((steps // every + 1 if every else 0, lanes, nx))
     kept[:1] = X
-    strides = [lanes_of * nu if count > 1 else 0 for count, lanes_of in ((U.shape[0], U.shape[1]), (U.shape[1], 1))]
+    step_stride = U.shape[1] * nu if U.shape[0] > 1 else 0
+    lane_stride = nu if U.shape[1] > 1 else 0
     # so few lanes a call that all threads have some and none runs for long
     most = min(_BUDGET // steps, -(-lanes // threads))
     chunk = max(1, -(-most // BLOCK)) * BLOCK
     address, (roll, _) = stage_address(system, statuses, lane_parameters=own), roller()
-    rows = block_rows(nx, nu, P.shape[1] if own else 0)
+    sizes = [nx, nu, P.shape[1] if own else 0, lanes]
+    rows = block_rows(*sizes[:3])
 
     def run(first: int) -> None:
         last = min(first + chunk, lanes)
-        sizes = np.array([nx, nu, P.shape[1] if own else 0, lanes, first, last, steps, every, *strides], dtype=np.int64)
+        numbers = np.array([*sizes, first, last, steps, every, step_stride, lane_stride], dtype=np.int64)
         block = _aligned(rows * BLOCK)
-        roll(address, pointer_to(sizes), step, *map(pointer_to, (X, P, U, kept, block)))
+        roll(address, pointer_to(numbers), float(step), *map(pointer_to, (X, P, U, kept, block)))
 
     _in_threads(run, range(0, lanes, chunk), threads)
     times = step * (every * np.arange(len(kept)) if every else np.array([steps]))
@@ -134,9 +138,9 @@ def _whole(name: str, value: Any, least: int) -> int:
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:
-    """A new array of finite numbers."""
+    """Finite numbers, without gaps between them."""
     try:
-        array = np.array(values, dtype=float, order="C")
+        array = np.asarray(values, dtype=float, order="C")
     except (TypeError, ValueError):
         raise InputError(f"{what} must be numbers, got {values!r}") from None
     wrong = np.argwhere(~np.isfinite(array))
@@ -154,11 +158,11 @@ def _states(system: HybridSystem, states: Any) -> np.ndarray:
             f"states of {system.name} must have a row for each lane and {len(names)} columns "
             f"({', '.join(names)}), got an array of shape {X.shape}"
         )
-    return X
+    return X.copy()
 
 
-def _parameters(system: HybridSystem, given: Any, lanes: int) -> np.ndarray:
-    """Values of all parameters, in one row, or in a row for each lane where some differ."""
+def _parameters(system: HybridSystem, given: Any, lanes: int) -> tuple[np.ndarray, bool]:
+    """Values of all parameters, in one row, or in a row for each lane where some are given so; and which it is."""
     given = {} if given is None else given
     if not isinstance(given, Mapping):
         raise InputError(f"parameters are given by name, got {given!r}")
@@ -181,7 +185,7 @@ def _parameters(system: HybridSystem, given: Any, lanes: int) -> np.ndarray:
     masses, inertias, _, _ = (np.array(group, dtype=float) for group in system._constants(P.T))
     for lane in np.flatnonzero(~(np.isfinite(masses + inertias) & (masses >= 0) & (inertias >= 0)).all(axis=0))[:1]:
         system.with_parameters(**dict(zip(declared, P[lane], strict=True)))
-    return P
+    return P, own
 
 
 def _inputs(system: HybridSystem, given: Any, steps: int, lanes: int, P: np.ndarray) -> np.ndarray:
@@ -208,6 +212,6 @@ def _inputs(system: HybridSystem, given: Any, steps: int, lanes: int, P: np.ndar
     wrong = np.argwhere(np.abs(U) > limits)
     if len(wrong):
         k, lane, which = wrong[0]
-        limit = limits[min(lane, len(limits) - 1), which]
-        raise InputError(f"input {names[which]} of {system.name} must lie within {limit:g}, got {U[k, min(lane, U.shape[1] - 1), which]:g}")
+        limit, value = limits[min(lane, len(limits) - 1), which], U[k, min(lane, U.shape[1] - 1), which]
+        raise InputError(f"input {names[which]} of {system.name} must lie within {limit:g}, got {value:g}")
     return U

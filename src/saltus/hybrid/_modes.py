@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
@@ -55,7 +56,7 @@ def find_statuses(system: HybridSystem, mode: Any) -> tuple[int, ...]:
         return tuple(_status(system, unit, mode[name]) for name, unit in units.items())
     if isinstance(mode, str):
         return _by_name(system, mode)
-    if not isinstance(mode, Sequence) or len(mode) != len(system.units):
+    if not isinstance(mode, (Sequence, np.ndarray)) or len(mode) != len(system.units):
         raise InputError(f"mode of {system.name} must be a status for each of {len(system.units)} units, got {mode!r}")
     return tuple(_status(system, unit, status) for unit, status in zip(system.units, mode, strict=True))
 
