@@ -9,8 +9,7 @@ from saltus._native import always_inline, bits_of, compiled, double_of
 # Adding and taking away this number rounds to an integer: it leaves no room for a fraction.
 ROUND = 6755399441055744.0
 
-
-# Below this the multiples of the first two parts of pi/2 are exact: a million quarter turns.
+# Up to here multiples of the first two parts of pi/2 are exact.
 LANE_LIMIT = 1.0e6
 
 _SIGN = -(2**63)
@@ -67,7 +66,7 @@ def sincos(x):
 
 @compiled
 def lane_sincos(x):
-    """The same without a branch, for loops over lanes; NaN beyond `LANE_LIMIT`, where it would lose digits."""
+    """The same without a branch, for loops over lanes: within two units up to `LANE_LIMIT`, NaN beyond."""
     always_inline()
     shifted, sine, cosine = _reduced(x if abs(x) <= LANE_LIMIT else math.nan)
     # the lowest bits of a number as large as ROUND are those of the integer that was added to it

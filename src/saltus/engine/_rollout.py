@@ -208,7 +208,7 @@ def _inputs(system: HybridSystem, given: Any, steps: int, lanes: int, P: np.ndar
     if U.ndim != 3 or U.shape[0] not in (1, steps) or U.shape[1] not in (1, lanes) or U.shape[2] != nu:
         allowed = f"({nu}), ({lanes}, {nu}), ({steps}, {nu}) or ({steps}, {lanes}, {nu})"
         raise InputError(f"inputs of {system.name} ({', '.join(names)}) must have shape {allowed}, got {shape}")
-    limits = np.array(system._constants(P.T)[3], dtype=float).reshape(nu, -1).T
+    limits = np.array(system._constants(P.T)[3], dtype=float).reshape(nu, len(P)).T
     wrong = np.argwhere(np.abs(U) > limits)
     if len(wrong):
         k, lane, which = wrong[0]
