@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import saltus
 from saltus import GroundPoint, HybridSystem, Mechanism
 from saltus._native import PART, compile_entry
+from saltus.contact import Equations
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow, make_plan
 from saltus.engine._program import arenas
@@ -102,6 +104,27 @@ def test_rows_that_say_the_same_are_known():
     x = np.array([0.3, 0.1, 0.2, 1.0, -0.5, 0.7])
     for mode, independent in ((["stick", "stick"], False), (["stick", "slip+"], True), (["slip+", "slip-"], True)):
         assert (numbers(plank, symbolic_mode(plank, mode), x, np.zeros(0))[2] > 0).all() == independent
+
+
+def test_given_forces():
+    """A unit of one row, such as a joint with friction: it slides under a known force, or is stuck."""
+    arm = saltus.robots.double_pendulum()
+    d = arm.dynamics
+    sliding, stuck = Equations(given=((0, -0.7),)), Equations(closed=(0,))
+    unit = SimpleNamespace(
+        name="elbow", statuses=("sliding", "stuck"), positions=(d.q[1],), equations=(sliding, stuck).__getitem__
+    )
+    system = SimpleNamespace(
+        name="arm", dynamics=d, units=(unit,), mode_name=lambda s: "", parameter_values=arm.parameter_values
+    )
+    x, u = np.array([0.3, -0.4, 1.0, 2.0]), np.array([1.5])
+    acceleration, forces, _ = numbers(system, symbolic_mode(system, ["sliding"]), x, u)
+    expected = numbers(arm, symbolic_mode(arm), x, u - 0.7)[0]
+    np.testing.assert_allclose(acceleration, expected, rtol=1e-13)
+    assert list(forces) == [-0.7]
+    assert numbers(system, symbolic_mode(system, ["stuck"]), x, u)[0][1] == pytest.approx(0.0, abs=1e-13)
+    with pytest.raises(InputError, match="in every status"):
+        symbolic_mode(system)
 
 
 def test_modes_by_name_and_number():
