@@ -122,8 +122,11 @@ def test_singular_mass_matrix_and_rows_that_say_the_same_are_flagged():
     body = m.body("plank", saltus.mechanism.Floating("x", "y", "angle"), mass=1.0, inertia=0.1)
     feet = [m.point(name, body, (side, 0)) for name, side in (("left", -0.5), ("right", 0.5))]
     plank = saltus.HybridSystem(m, units=tuple(saltus.GroundPoint(foot) for foot in feet))
+    # at these angles rounding makes the rows look independent, and forces would come out as huge numbers
+    states = starts(plank, 1000)
     for mode, finite in (("left:stick right:stick", False), ("left:stick right:slip+", True)):
-        assert saltus.rollout(plank, np.zeros((3, 6)), step=0.1, steps=3, mode=mode).finite.all() == finite
+        made = saltus.rollout(plank, states, step=1e-3, steps=1, mode=mode)
+        assert (made.finite == finite).all()
 
 
 def test_parameters_of_each_lane(pendulum):

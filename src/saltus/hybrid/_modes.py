@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +15,8 @@ from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
 from saltus.mechanism import Dynamics, MassSolver
 
-# Closed rows whose independent part is smaller than this share of them are taken to say the same.
+# Closed rows are taken to say the same where what they span is less than this share of what they would at right
+# angles; a row alone cannot be judged, since rounding in it grows as the rows before it come close to each other.
 DEPENDENT = 1e-12
 
 
@@ -157,8 +160,12 @@ def _solve(A: Any, b: Any, *, symmetric: bool) -> tuple[Any, Any]:
         return b / A, ca.fabs(A)
     if symmetric:
         solver = MassSolver(A)
-        scale = ca.vertcat(0, A[0, 0] * A[1, 1]) if n == 2 else ca.diag(A)
-        return solver.solve(b), solver.pivots - DEPENDENT * scale
+        volume = solver.pivots[1] if n == 2 else _product(solver.pivots)
+        return solver.solve(b), ca.vertcat(solver.pivots, volume - DEPENDENT * _product(ca.diag(A)))
     Q, R = ca.qr(A)
     sizes = ca.vertcat(*(ca.norm_2(A[:, k]) for k in range(n)))
-    return ca.solve(R, Q.T @ b), ca.fabs(ca.diag(R)) - DEPENDENT * sizes
+    return ca.solve(R, Q.T @ b), _product(ca.fabs(ca.diag(R))) - DEPENDENT * _product(sizes)
+
+
+def _product(factors: Any) -> Any:
+    return functools.reduce(operator.mul, ca.vertsplit(factors))
