@@ -10,12 +10,14 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from saltus import contact, control, errors, mechanism, robots
     from saltus.contact import GroundPoint
-    from saltus.engine import Command, Event, Trajectory, simulate
+    from saltus.engine import Command, Event, Rollout, Trajectory, rollout, simulate
     from saltus.hybrid import Guard, HybridSystem, Profile
     from saltus.mechanism import Mechanism
 
 _WHERE = {
     "simulate": "saltus.engine",
+    "rollout": "saltus.engine",
+    "Rollout": "saltus.engine",
     "Trajectory": "saltus.engine",
     "Event": "saltus.engine",
     "Command": "saltus.engine",
@@ -35,12 +37,14 @@ __all__ = [
     "HybridSystem",
     "Mechanism",
     "Profile",
+    "Rollout",
     "Trajectory",
     "contact",
     "control",
     "errors",
     "mechanism",
     "robots",
+    "rollout",
     "simulate",
 ]
 

@@ -46,6 +46,9 @@ LAW = types.int32(DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
 PART = types.int64(INTEGERS, DOUBLES, types.float64, types.float64, types.int64, types.int64, types.int64)
 """part(I, D, t, h, a, b, c): a part of the engine, compiled on its own and called by address."""
 
+STAGE_OF_LANES = types.int32(types.float64, types.float64, types.float64, DOUBLES, DOUBLES)
+"""stage(t, a, b, W, p) -> 0: a stage of a block of lanes, see `saltus.engine._lanes`."""
+
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 # What every entry point is compiled with, as it was when this was loaded.
@@ -112,6 +115,23 @@ never_inline = _attribute("noinline")
 always_inline = _attribute("alwaysinline")
 
 
+def _same_bits(given: Any, wanted: Any, kind: Any) -> Any:
+    """An intrinsic that reads the bits of a number of one type as those of another."""
+
+    @intrinsic
+    def read(typingctx, value):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.bitcast(arguments[0], kind)
+
+        return wanted(given), codegen
+
+    return read
+
+
+bits_of = _same_bits(types.float64, types.int64, _INT64)
+double_of = _same_bits(types.int64, types.float64, _DOUBLE)
+
+
 def _pointer(builder: Any, base: Any, offset: Any) -> Any:
     return builder.gep(base, [offset])
 
@@ -175,6 +195,19 @@ def call_part(typingctx, address, I, D, t, h, a, b, c):  # type: ignore[no-untyp
         address, *rest = arguments
         kinds = [_INT64.as_pointer(), _DOUBLE.as_pointer(), _DOUBLE, _DOUBLE, _INT64, _INT64, _INT64]
         return builder.call(_function(builder, address, _INT64, kinds), rest)
+
+    return signature, codegen
+
+
+@intrinsic
+def call_stage(typingctx, address, t, a, b, W, p):  # type: ignore[no-untyped-def]
+    """Call a stage of a block of lanes by address."""
+    signature = types.int32(types.int64, *STAGE_OF_LANES.args)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, *rest = arguments
+        kinds = [_DOUBLE] * 3 + [_DOUBLE.as_pointer()] * 2
+        return builder.call(_function(builder, address, _INT32, kinds), rest)
 
     return signature, codegen
 

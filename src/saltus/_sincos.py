@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 
-from saltus._native import always_inline, compiled
+from saltus._native import always_inline, bits_of, compiled, double_of
 
 # Adding and taking away this number rounds to an integer: it leaves no room for a fraction.
 ROUND = 6755399441055744.0
 
+# Up to here multiples of the first two parts of pi/2 are exact.
+LANE_LIMIT = 1.0e6
+
+_SIGN = -(2**63)
+
 
 @compiled
-def sincos(x):
+def _reduced(x):
     """Reduce by multiples of pi/2 in three parts, then two minimax polynomials.
 
-    The parts of pi/2 and the minimax coefficients are those published with fdlibm [ng1992];
-    beyond |x| = 1e5 the reduction is left to libm.
+    Returns the multiple with `ROUND` added, and sine and cosine of the rest. The parts of pi/2 and
+    the minimax coefficients are those published with fdlibm [ng1992].
     """
     always_inline()
-    if not abs(x) < 1.0e5:
-        return math.sin(x), math.cos(x)
-    k = (x * 0.6366197723675814 + ROUND) - ROUND
+    shifted = x * 0.6366197723675814 + ROUND
+    k = shifted - ROUND
     r = x - k * 1.57079632673412561417e00
     w = k * 6.07710050630396597660e-11
     y = r - w
@@ -41,10 +45,35 @@ def sincos(x):
     half = 0.5 * z
     w = 1.0 - half
     cosine = w + (((1.0 - w) - half) + (z * pc - y * low))
-    quadrant = int(k) & 3
+    return shifted, sine, cosine
+
+
+@compiled
+def sincos(x):
+    """Sine and cosine of one number; beyond |x| = 1e5 they are left to libm."""
+    always_inline()
+    if not abs(x) < 1.0e5:
+        return math.sin(x), math.cos(x)
+    shifted, sine, cosine = _reduced(x)
+    quadrant = int(shifted - ROUND) & 3
     odd = (quadrant & 1) != 0
     s = cosine if odd else sine
     c = sine if odd else cosine
     s = -s if (quadrant & 2) != 0 else s
     c = -c if ((quadrant + 1) & 2) != 0 else c
+    return s, c
+
+
+@compiled
+def lane_sincos(x):
+    """The same without a branch, for loops over lanes: within two units up to `LANE_LIMIT`, NaN beyond."""
+    always_inline()
+    shifted, sine, cosine = _reduced(x if abs(x) <= LANE_LIMIT else math.nan)
+    # the lowest bits of a number as large as ROUND are those of the integer that was added to it
+    quadrant = bits_of(shifted)
+    odd = (quadrant & 1) != 0
+    s = cosine if odd else sine
+    c = sine if odd else cosine
+    s = double_of(bits_of(s) ^ ((quadrant << 62) & _SIGN))
+    c = double_of(bits_of(c) ^ (((quadrant + 1) << 62) & _SIGN))
     return s, c

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from saltus._native import KERNEL, compile_entry
-from saltus._sincos import sincos
+from saltus._sincos import LANE_LIMIT, lane_sincos, sincos
 from saltus.engine._emit import _BINARY, _UNARY, emit
 from saltus.engine._program import kernel_sources, program
 from saltus.robots import find_robot, robot_names
@@ -241,3 +241,46 @@ def test_sincos_keeps_the_sign_of_zero(compiled_sincos):
         assert sine == 0.0
         assert math.copysign(1, sine) == math.copysign(1, zero)
         assert cosine == 1.0
+
+
+# -- sincos of lanes -----------------------------------------------------------------------------
+
+
+def many_lanes(t, x, u, p, out):
+    for i in range(int(t)):
+        out[2 * i], out[2 * i + 1] = lane_sincos(x[i])
+    return 0
+
+
+@pytest.fixture(scope="module")
+def compiled_lane_sincos():
+    entry = compile_entry(many_lanes, KERNEL, "sincos-lanes", None)
+
+    def evaluate_all(values):
+        return call(entry.place, float(len(values)), values, [], [], 2 * len(values))[1].reshape(-1, 2)
+
+    return evaluate_all
+
+
+def test_sincos_of_lanes_is_within_two_units_in_the_last_place(compiled_lane_sincos):
+    random = np.random.default_rng(4)
+    arguments = [float(x) for x in sincos_arguments()]
+    arguments += [float(x) for x in random.uniform(-LANE_LIMIT, LANE_LIMIT, 1500)]
+    for k in random.integers(-636000, 636000, 400):
+        arguments += around(float(PI / 2 * int(k)))
+    for x, got in zip(arguments, compiled_lane_sincos(arguments), strict=True):
+        for value, exact in zip(got, exact_sincos(x), strict=True):
+            error = abs(Decimal(float(value)) - exact) / Decimal(math.ulp(float(exact)))
+            assert error <= (1 if abs(x) < 1e5 else 2), (x, value, float(error))
+
+
+def test_sincos_of_lanes_is_no_number_where_its_reduction_ends(compiled_lane_sincos):
+    beyond = math.nextafter(LANE_LIMIT, math.inf)
+    assert np.isfinite(compiled_lane_sincos([LANE_LIMIT, -LANE_LIMIT])).all()
+    assert np.isnan(compiled_lane_sincos([beyond, -beyond, 1e300, math.inf, -math.inf, math.nan])).all()
+
+
+def test_sincos_of_lanes_keeps_the_sign_of_zero(compiled_lane_sincos):
+    sines, cosines = compiled_lane_sincos([0.0, -0.0]).T
+    assert list(np.signbit(sines)) == [False, True]
+    assert list(cosines) == [1.0, 1.0]

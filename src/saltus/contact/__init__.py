@@ -1,11 +1,12 @@
 """Contacts: units that can hold or let go, and the laws of impact; none of them knows a robot."""
 
 from saltus.contact._behaviour import guard_values_of
+from saltus.contact._equations import Equations
 from saltus.contact._grip import Bar, Grip, Line, Wall
 from saltus.contact._ground import GroundPoint, Wheel
 from saltus.contact._joint import JointUnit
 from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, law_names, newton, plastic
-from saltus.contact._unit import GRIP, SLOTS, Equations, Unit
+from saltus.contact._unit import GRIP, SLOTS, Unit
 
 __all__ = [
     "GRIP",

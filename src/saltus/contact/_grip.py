@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import casadi as ca
 
 from saltus._native import compiled
-from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE, Equations
+from saltus.contact._equations import Equations
+from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE
 from saltus.mechanism import Point
 
 OPEN, CLOSED, REACHING, RELEASED = range(4)

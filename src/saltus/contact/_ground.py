@@ -13,8 +13,9 @@ from typing import Any
 import casadi as ca
 
 from saltus._native import compiled
+from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
-from saltus.contact._unit import FORCE, GROUND, IMPACT, KINEMATIC, NONE, TEST, Equations
+from saltus.contact._unit import FORCE, GROUND, IMPACT, KINEMATIC, NONE, TEST
 from saltus.mechanism import Body, Point
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS = range(4)

@@ -12,7 +12,8 @@ from typing import Any
 import casadi as ca
 
 from saltus._native import compiled
-from saltus.contact._unit import FORCE, IMPACT, JOINT, KINEMATIC, NONE, TEST, Equations
+from saltus.contact._equations import Equations
+from saltus.contact._unit import FORCE, IMPACT, JOINT, KINEMATIC, NONE, TEST
 from saltus.mechanism import Coordinate
 
 FREE, STUCK, PLUS, MINUS, LOWER, UPPER = range(6)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from saltus.contact._equations import Equations
 from saltus.contact._law import Law
 from saltus.mechanism import Coordinate
 
@@ -24,19 +24,6 @@ POSITION, SPEED, REACH = range(3)
 
 # What a controller may ask of a grip; anything else means no wish.
 CLOSE, RELEASE = 1, -1
-
-
-@dataclass(frozen=True)
-class Equations:
-    """How the rows of a unit act in one status.
-
-    ``closed`` rows do not accelerate, by whatever force that takes; ``ties`` are (row, closed row,
-    factor): a force in proportion to another; ``given`` are (row, force).
-    """
-
-    closed: tuple[int, ...] = ()
-    ties: tuple[tuple[int, int, Any], ...] = ()
-    given: tuple[tuple[int, Any], ...] = ()
 
 
 class Unit(Protocol):

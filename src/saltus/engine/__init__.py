@@ -4,6 +4,7 @@ from saltus.engine._audit import Audit, Check
 from saltus.engine._control import Command, Control, ControlParameter, Mode, State
 from saltus.engine._event import Event
 from saltus.engine._files import check_target
+from saltus.engine._rollout import Rollout, rollout
 from saltus.engine._simulate import simulate
 from saltus.engine._status import STATUSES, Status
 from saltus.engine._tableau import Tableau, method_names
@@ -18,11 +19,13 @@ __all__ = [
     "ControlParameter",
     "Event",
     "Mode",
+    "Rollout",
     "State",
     "Status",
     "Tableau",
     "Trajectory",
     "check_target",
     "method_names",
+    "rollout",
     "simulate",
 ]

@@ -56,7 +56,7 @@ def wishes(requests: Mapping[str, str], system: HybridSystem) -> list[int]:
 
 @dataclass(frozen=True)
 class ControlParameter:
-    """A number of a controller that a run can be differentiated by: where it is in its data, and which break it moves."""
+    """A number of a controller that runs can be differentiated by: where it is in its data, which break it moves."""
 
     name: str
     places: tuple[int, ...]
@@ -68,7 +68,8 @@ class Control:
     """A controller bound to a system, in the form that the loop calls.
 
     ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of
-    them that have names; ``breaks`` are times at which its output may jump; ``failure`` holds what a Python function raised.
+    them that have names; ``breaks`` are times at which its output may jump; ``failure`` holds what a
+    Python function raised.
     """
 
     kind: int = L.PASSIVE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
@@ -119,15 +120,15 @@ class _Tape:
         return alive
 
 
-def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any = None) -> str:
-    """Python source of ``name(t, x, u, p, out)``, which writes a dense output vector.
+def straight_line(inputs: tuple[Any, ...], output: Any, read: Callable[[int, int], str]) -> tuple[list[str], list[str]]:
+    """Lines that compute a dense vector, and the names of its elements.
 
-    It returns 1 where one of ``pivots`` is not positive (the outputs are then worthless), else 0.
+    Parameters
+    ----------
+    read
+        How an element of an input is read: text from the number of the input and of the element.
     """
-    pivots = ca.SX.zeros(0) if pivots is None else pivots
-    everything = ca.densify(ca.vertcat(ca.densify(ca.vec(output)), ca.densify(pivots)))
-    function = ca.Function(name, list(inputs), [everything])
-    n_out = output.numel()
+    function = ca.Function("straight_line", list(inputs), [ca.densify(output)])
     tape = _Tape()
     where: dict[int, int] = {}
     results: dict[int, int] = {}
@@ -138,25 +139,37 @@ def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any 
             value = function.instruction_constant(k)
             where[target[0]] = tape.add(("const", repr(value)), _literal(value))
         elif op == ca.OP_INPUT:
-            argument, element = source
-            text = "t" if argument == 0 else f"{'txup'[argument]}[{element}]"
-            where[target[0]] = tape.add(("input", argument, element), text)
+            where[target[0]] = tape.add(("input", *source), read(*source))
         elif op == ca.OP_OUTPUT:
             results[target[1]] = where[source[0]]
         else:
             where[target[0]] = tape.apply(op, tuple(where[s] for s in source))
     alive = tape.live(list(results.values()))
-    lines = [f"def {name}(t, x, u, p, out):"]
     tape.divide_once(alive)
+    lines = []
     for k, text in enumerate(tape.text):
         if alive[k]:
-            lines += [f"    {line}" for line in (tape.before.get(k), f"a{k} = {text}") if line]
-    checks = [f"a{results[k]} > 0.0" for k in range(n_out, n_out + pivots.numel())]
+            lines += [line for line in (tape.before.get(k), f"a{k} = {text}") if line]
+    return lines, [f"a{results[k]}" for k in range(output.numel())]
+
+
+def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any = None) -> str:
+    """Python source of ``name(t, x, u, p, out)``, which writes a dense output vector.
+
+    It returns 1 where one of ``pivots`` is not positive (the outputs are then worthless), else 0.
+    """
+    pivots = ca.SX.zeros(0) if pivots is None else pivots
+
+    def read(argument: int, element: int) -> str:
+        return "t" if argument == 0 else f"{'txup'[argument]}[{element}]"
+
+    body, results = straight_line(inputs, ca.vertcat(ca.densify(ca.vec(output)), pivots), read)
+    n_out = output.numel()
+    checks = [f"{result} > 0.0" for result in results[n_out:]]
     if checks:
-        lines.append(f"    if not ({' and '.join(checks)}):")
-        lines.append("        return 1")
-    lines += [f"    out[{k}] = a{results[k]}" for k in range(n_out)]
-    lines.append("    return 0")
+        body += [f"if not ({' and '.join(checks)}):", "    return 1"]
+    body += [f"out[{k}] = {result}" for k, result in enumerate(results[:n_out])]
+    lines = [f"def {name}(t, x, u, p, out):", *(f"    {line}" for line in (*body, "return 0"))]
     return "\n".join(lines) + "\n"
 
 

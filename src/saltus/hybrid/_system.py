@@ -155,9 +155,8 @@ class HybridSystem:
     def _changed(self, **fields: Any) -> HybridSystem:
         made = replace(self, **fields)
         # what was derived does not depend on values, laws or actions; constants depend on laws
-        kept = {"dynamics", "_kinematics", "_program", "_derivatives"} | (
-            {"_constants"} if "units" not in fields else set()
-        )
+        kept = {"dynamics", "_kinematics", "_program", "_derivatives", "_stages"}
+        kept |= {"_constants"} if "units" not in fields else set()
         for name in kept & self.__dict__.keys():
             made.__dict__[name] = self.__dict__[name]
         return made

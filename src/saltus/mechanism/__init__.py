@@ -1,6 +1,6 @@
 """Mechanisms: bodies, joints, points, parameters and actuators, and the equations that follow from them."""
 
-from saltus.mechanism._dynamics import Dynamics, derive
+from saltus.mechanism._dynamics import Dynamics, MassSolver, derive
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point
 
@@ -12,6 +12,7 @@ __all__ = [
     "Fixed",
     "Floating",
     "Joint",
+    "MassSolver",
     "Mechanism",
     "Parameter",
     "Point",
