@@ -397,7 +397,8 @@ def _outcome(I, D):
     """A number for which units rest, stand still and stay after an impact."""
     total = 0
     for unit in range(I[L.NUNIT]):
-        total = (total * 16 + 4 * I[I[L.TOUCH] + unit] + 2 * I[I[L.STILL] + unit]) % 2305843009213693951
+        still = I[I[L.STILL] + unit] if I[I[L.TOUCH] + unit] != 0 or I[I[L.KIND] + unit] == JOINT else 0
+        total = (total * 16 + 4 * I[I[L.TOUCH] + unit] + 2 * still) % 2305843009213693951
         if I[I[L.KIND] + unit] != GRIP:
             total += 1 if D[I[L.LAW_OUT] + 2 + 3 * unit] == 1.0 else 0
     return total
