@@ -16,8 +16,9 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -54,7 +55,8 @@ _MARKS = "; ".join(f"{' and '.join(kind.marks)} ({kind.singular})" for kind in K
 
 @dataclass(frozen=True)
 class Entry:
-    """One registered file: ``kind`` is empty and ``problem`` says why where it cannot be used."""
+    """One registered file. Where it cannot be used ``problem`` says why and ``kind`` is empty; ``refused`` is the kind
+    in which another file has its name."""
 
     name: str
     kind: str
@@ -62,6 +64,7 @@ class Entry:
     module: str
     source: str
     problem: str = ""
+    refused: str = ""
 
     @property
     def plugin(self) -> bool:
@@ -79,12 +82,10 @@ def names(kind: str, *, own: bool = False) -> list[str]:
 
 
 def find(kind: str, name: str) -> Entry:
-    """The file behind a name; refused where it is broken or where two files claim the name."""
+    """The file behind a name: the first that claimed it."""
     _check_kind(kind)
     same = [entry for entry in _entries() if entry.name == name]
     good = [entry for entry in same if entry.kind == kind]
-    if len(good) > 1:
-        raise InputError(_clash(*good[:2]))
     if good:
         return good[0]
     for entry in same:
@@ -94,8 +95,11 @@ def find(kind: str, name: str) -> Entry:
 
 
 def load(kind: str, name: str) -> ModuleType:
-    """The module behind a name, loaded when first asked for."""
+    """The module behind a name, loaded when first asked for; a warning tells of others that claim the name."""
     entry = find(kind, name)
+    for other in _entries():
+        if other.refused == kind and other.name == name:
+            warnings.warn(other.problem, stacklevel=3)
     if not entry.plugin:
         return importlib.import_module(entry.module)
     try:
@@ -120,14 +124,7 @@ def plugins() -> list[Entry]:
 
 def problems() -> dict[Path, str]:
     """Every file that cannot be used, and why, as far as it can be told without running it."""
-    found: dict[Path, str] = {}
-    taken: dict[tuple[str, str], Entry] = {}
-    for entry in _entries():
-        if entry.problem:
-            found[entry.path] = entry.problem
-        elif taken.setdefault((entry.kind, entry.name), entry) is not entry:
-            found[entry.path] = _clash(taken[entry.kind, entry.name], entry)
-    return found
+    return {entry.path: entry.problem for entry in _entries() if entry.problem}
 
 
 def add_folder(path: str | Path) -> None:
@@ -135,6 +132,9 @@ def add_folder(path: str | Path) -> None:
     folder = Path(path).expanduser().absolute()
     if not folder.is_dir():
         raise InputError(f"no plugin folder {path}: give a folder that holds the files of your robots, laws and so on")
+    for entry in _settled([*_entries(), *_folder(folder)]):
+        if entry.refused and folder in entry.path.parents:
+            raise InputError(entry.problem)
     _remember(folder)
 
 
@@ -145,12 +145,13 @@ def add_file(path: str | Path) -> Entry:
         raise InputError(f"no plugin file {path}: give a Python file that defines one of {_MARKS}")
     if file.suffix != ".py" or file.name.startswith("_"):
         raise InputError(f"{path} is not a plugin: its name must end in .py and not begin with _")
-    if file.resolve() not in {entry.path.resolve() for entry in _entries()}:
-        _remember(file)
-    entry = next(entry for entry in _entries() if entry.path.resolve() == file.resolve())
+    known = _entries()
+    entry = next(entry for entry in _settled([*known, _read(file)]) if entry.path.resolve() == file.resolve())
     if entry.problem:
         raise SaltusError(f"cannot use {entry.path}: {entry.problem}")
-    return find(entry.kind, entry.name)
+    if entry not in known:
+        _remember(file)
+    return entry
 
 
 def _remember(path: Path) -> None:
@@ -167,14 +168,6 @@ def _check_kind(kind: str) -> None:
         raise unknown_name("kind", kind, KINDS)
 
 
-def _clash(first: Entry, second: Entry) -> str:
-    what = KINDS[first.kind].singular
-    return (
-        f"two files are named {first.name!r}: the {what} {first.path} has the name, "
-        f"the plugin {second.path} is refused; rename it"
-    )
-
-
 def _reason(error: BaseException, path: Path) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     place = f" (line {lines[-1]})" if lines else ""
@@ -185,13 +178,27 @@ def _reason(error: BaseException, path: Path) -> str:
 
 
 def _entries() -> list[Entry]:
-    """All files, those of saltus first; a file that is reached in two ways counts once."""
+    """All files, those of saltus first."""
     others = [*_given(), *_entry_points(tuple(sys.path))]
-    if not others:
-        return _own()
+    return _settled([*_own(), *others]) if others else _own()
+
+
+def _settled(entries: list[Entry]) -> list[Entry]:
+    """The first file to claim a name has it; one that is reached in two ways counts once."""
     found: dict[tuple[str, Path], Entry] = {}
-    for entry in (*_own(), *others):
-        found.setdefault((entry.name, entry.path.resolve()), entry)
+    holders: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        place = (entry.name, entry.path.resolve())
+        if place in found:
+            continue
+        holder = holders.setdefault((entry.kind, entry.name), entry) if entry.kind else entry
+        if holder is not entry:
+            problem = (
+                f"the {KINDS[entry.kind].singular} {entry.name!r} is already {holder.path}, "
+                f"so the plugin {entry.path} is refused; rename it"
+            )
+            entry = replace(entry, kind="", problem=problem, refused=entry.kind)
+        found[place] = entry
     return list(found.values())
 
 
@@ -214,12 +221,16 @@ def _given() -> Iterator[Entry]:
         if path.is_file():
             yield _read(path)
         elif path.is_dir():
-            yield from map(_read, _files(path))
-            for kind in KINDS:
-                for file in _files(path / kind):
-                    yield _read(file, kind)
+            yield from _folder(path)
         else:
             raise InputError(f"{VARIABLE} names {text}, which does not exist; correct or unset it")
+
+
+def _folder(path: Path) -> Iterator[Entry]:
+    yield from map(_read, _files(path))
+    for kind in KINDS:
+        for file in _files(path / kind):
+            yield _read(file, kind)
 
 
 def _files(folder: Path) -> list[Path]:
