@@ -16,6 +16,7 @@ from saltus import registry
 from saltus.conformance._violation import Violation, require, require_close, require_documented
 from saltus.control import find_controller
 from saltus.engine import Control, Trajectory, simulate
+from saltus.engine import _layout as L
 from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
 from saltus.robots import find_robot, robot_names
@@ -131,6 +132,9 @@ def it_acts_when_it_says(name: str) -> None:
                 held, np.broadcast_to(held[0], held.shape), 0.0, f"inputs between samples {k:g} and {k + 1:g}"
             )
         return
+    first = run.integers[L.MEM]
+    after = run.doubles[first : first + run.control.memory.size]
+    require_close(after, run.control.memory, 0.0, "a continuous controller must leave memory alone; give it a period")
     other = _run(name, max_step=UNTIL / 97)
     final, again = (np.array(list(r.final.values())) for r in (run, other))
     size = 1 + np.abs(final).max()

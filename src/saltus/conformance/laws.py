@@ -18,6 +18,8 @@ from saltus.contact import find_law
 from saltus.engine._program import law_address
 
 CONTACTS = 400
+# What lies behind the places that a law may write to.
+_UNTOUCHED = -7.25e77
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 6)
 
 
@@ -58,11 +60,11 @@ def strike(name: str, contact: Contact, coefficients: Any, free: Any = None) -> 
     numbers = np.array([contact.friction, *coefficients], dtype=float)
     given = [contact.A.ravel().copy(), free.copy(), contact.before.copy(), numbers]
     kept = [array.copy() for array in given]
-    impulse, info = np.full(3, np.nan), np.full(4, np.nan)
+    impulse, info = np.array([np.nan, np.nan, _UNTOUCHED]), np.array([np.nan, np.nan, np.nan, _UNTOUCHED])
     status = _CALL(law_address(find_law(name)))(*(array.ctypes.data for array in (*given, impulse, info)))
     same = all((a == b).all() for a, b in zip(given, kept, strict=True))
     require(same, f"it writes to its arguments; only out and info are its own ({contact})")
-    require(np.isnan([impulse[2], info[3]]).all(), f"it writes beyond out[1] or info[2] ({contact})")
+    require(impulse[2] == info[3] == _UNTOUCHED, f"it writes beyond out[1] or info[2] ({contact})")
     impulse = impulse[:2]
     after = free + contact.A @ impulse
     speed = float((np.abs(contact.A) @ np.abs(impulse)).max() + np.abs(contact.before).max())
