@@ -188,7 +188,7 @@ def _settled(entries: list[Entry]) -> list[Entry]:
     found: dict[tuple[str, Path], Entry] = {}
     holders: dict[tuple[str, str], Entry] = {}
     for entry in entries:
-        place = (entry.name, entry.path.resolve())
+        place = (entry.name, _resolved(entry.path))
         if place in found:
             continue
         holder = holders.setdefault((entry.kind, entry.name), entry) if entry.kind else entry
@@ -210,6 +210,11 @@ def _own() -> list[Entry]:
         for name, kind in KINDS.items()
         for path in _files(root / kind.folder)
     ]
+
+
+@lru_cache(maxsize=4096)
+def _resolved(path: Path) -> Path:
+    return path.resolve()
 
 
 def _given() -> Iterator[Entry]:
