@@ -488,6 +488,18 @@ def test_what_a_plugin_defines_can_be_pickled(four):
     assert pickle.loads(pickle.dumps(law)).impulse is law.impulse
 
 
+def test_a_process_that_does_not_know_the_plugin_says_so(four, monkeypatch):
+    registry.add_folder(four)
+    kind = saltus.control.find_controller("brake")
+    robot, brake = pickle.dumps(saltus.robots.cart()), pickle.dumps(kind())
+    monkeypatch.setenv("SALTUS_PLUGINS", "")
+    with pytest.raises(UnknownName, match="cart"):
+        pickle.loads(robot)
+    monkeypatch.delitem(sys.modules, kind.__module__)
+    with pytest.raises(ModuleNotFoundError, match="SALTUS_PLUGINS"):
+        pickle.loads(brake)
+
+
 def test_an_edit_of_a_plugin_is_never_missed(four):
     """Edits that keep the size of a file, within a second: nothing may go by its date."""
 

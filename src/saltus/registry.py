@@ -3,7 +3,7 @@
 A plugin folder is flat, or has folders named after the kinds. Each file in it is one thing, named by the file;
 what the file defines tells its kind. Folders (or single files) come from the environment variable
 ``SALTUS_PLUGINS``, from `add_folder` and from the command line; installed packages name modules as entry points of the
-group ``saltus.plugins``. Nothing is run until it is asked for, and a broken file spoils no other.
+group ``saltus.plugins``. No plugin is run before it is asked for, and a broken one spoils no other.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def find(kind: str, name: str) -> Entry:
     if good:
         return good[0]
     for entry in same:
-        if entry.problem:
+        if entry.problem and not entry.refused:
             raise SaltusError(f"cannot use {entry.path}: {entry.problem}")
     raise unknown_name(KINDS[kind].singular, name, names(kind))
 
@@ -349,7 +349,10 @@ class _Finder:
                 return importlib.util.spec_from_file_location(
                     fullname, entry.path, loader=_Loader(fullname, str(entry.path))
                 )
-        return None
+        raise ModuleNotFoundError(
+            f"{fullname} was made of a plugin that this process does not know; name its folder in {VARIABLE}",
+            name=fullname,
+        )
 
 
 sys.meta_path.append(_Finder)
