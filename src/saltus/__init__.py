@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from saltus import contact, control, errors, mechanism, robots
+    from saltus import conformance, contact, control, errors, mechanism, registry, robots
     from saltus.contact import GroundPoint
     from saltus.engine import Command, Event, Rollout, Trajectory, rollout, simulate
     from saltus.hybrid import Guard, HybridSystem, Profile
@@ -27,7 +27,7 @@ _WHERE = {
     "Profile": "saltus.hybrid",
     "GroundPoint": "saltus.contact",
 }
-_MODULES = ("robots", "control", "contact", "mechanism", "errors")
+_MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
 
 __all__ = [
     "Command",
@@ -39,10 +39,12 @@ __all__ = [
     "Profile",
     "Rollout",
     "Trajectory",
+    "conformance",
     "contact",
     "control",
     "errors",
     "mechanism",
+    "registry",
     "robots",
     "rollout",
     "simulate",

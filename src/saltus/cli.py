@@ -8,12 +8,15 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.main
 
 import saltus
+from saltus import registry
 from saltus.errors import InputError, RunFailed, SaltusError, unknown_name
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are one line for people, or a JSON object for programs."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = app(arguments or ["--help"], standalone_mode=False)
+        code = _command()(arguments or ["--help"], standalone_mode=False)
     except _CommandError as error:
         code = _report(error.format_message(), arguments, 2)
     except SaltusError as error:
@@ -51,6 +54,15 @@ def main(arguments: list[str] | None = None) -> None:
     except (OSError, MemoryError) as error:
         code = _report(f"{type(error).__name__}: {error}", arguments, 2)
     sys.exit(code or 0)
+
+
+def _command() -> Any:
+    """All verbs, each with the common options, so that these may stand before the verb or after it."""
+    command: Any = typer.main.get_command(app)
+    common = [option for option in command.params if option.name == "plugins"]
+    for verb in command.commands.values():
+        verb.params += common
+    return command
 
 
 def _report(message: str, arguments: list[str], code: int) -> int:
@@ -66,8 +78,22 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _add_plugins(folders: list[Path] | None) -> None:
+    for folder in folders or []:
+        registry.add_folder(folder)
+
+
 @app.callback()
 def _common(
+    plugins: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder of robots, controllers, laws and methods of your own; may be given several times.",
+            is_eager=True,
+            expose_value=False,
+            callback=_add_plugins,
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
@@ -81,30 +107,48 @@ def list_command(
     as_json: Json = False,
 ) -> None:
     """List robots, controllers, impact laws and methods, or one robot's names and parameters."""
-    from saltus.contact import law_names
-    from saltus.control import controller_names
-    from saltus.engine import method_names
-    from saltus.robots import find_robot, robot_names
+    from saltus.robots import find_robot
 
-    if robot is not None:
-        content = _robot_facts(find_robot(robot))
-    else:
-        content = {
-            "robots": {name: find_robot(name).about for name in robot_names()},
-            "controllers": controller_names(),
-            "laws": law_names(),
-            "methods": method_names(),
-        }
+    content = _everything() if robot is None else _robot_facts(find_robot(robot))
     if as_json:
         _print_json(content)
     else:
-        _print_tree(content)
+        _print_tree({key: value for key, value in content.items() if value not in ({}, [])})
+
+
+def _everything() -> dict[str, Any]:
+    """All that can be used by name, which file each plugin is, and what is wrong with the others."""
+    from saltus.contact import find_law
+    from saltus.control import find_controller
+    from saltus.engine import find_method
+    from saltus.robots import find_robot
+
+    finders = {"robots": find_robot, "controllers": find_controller, "laws": find_law, "methods": find_method}
+    problems = {str(path): reason for path, reason in registry.problems().items()}
+    usable: dict[str, dict[str, Any]] = {kind: {} for kind in registry.KINDS}
+    for kind, found in usable.items():
+        for name in registry.names(kind):
+            try:
+                found[name] = finders.get(kind, partial(registry.load, kind))(name)
+            except SaltusError as error:
+                problems[str(registry.where(kind, name))] = str(error)
+    return {
+        "robots": {name: system.about for name, system in usable.pop("robots").items()},
+        **{kind: list(found) for kind, found in usable.items()},
+        "plugins": {
+            f"{entry.kind}/{entry.name}": str(entry.path)
+            for entry in registry.plugins()
+            if str(entry.path) not in problems
+        },
+        "problems": problems,
+    }
 
 
 def _robot_facts(system: HybridSystem) -> dict[str, Any]:
     m = system.mechanism
     return {
         "name": system.name,
+        "file": str(registry.where("robots", system.origin)),
         "about": system.about,
         "coordinates": dict(m.coordinates),
         "velocities": m.velocities,
@@ -119,6 +163,55 @@ def _robot_facts(system: HybridSystem) -> dict[str, Any]:
         "start": dict(system.start),
         "until": system.until,
     }
+
+
+@app.command("check")
+def check_command(
+    target: Annotated[str, typer.Argument(help="A file, a name, or robots/name and the like.")],
+    as_json: Json = False,
+) -> None:
+    """Hold a robot, controller, law or method to what every one of its kind must satisfy."""
+    from saltus.conformance import check
+
+    kind, name = _target(target)
+    results = []
+    for result in check(kind, name):
+        results.append(result)
+        if not as_json:
+            print(f"ok   {result.check}" if result.ok else f"FAIL {result.check}: {result.reason}", flush=True)
+    failed = sum(not result.ok for result in results)
+    content = {
+        "status": "failed" if failed else "ok",
+        "kind": kind,
+        "name": name,
+        "file": str(registry.where(kind, name)),
+        "checks": [{"check": result.check, "ok": result.ok, "reason": result.reason} for result in results],
+    }
+    if as_json:
+        _print_json(content)
+    else:
+        print(f"{kind}/{name} ({content['file']}): {len(results)} checks, {failed or 'none'} failed")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _target(text: str) -> tuple[str, str]:
+    """Kind and name of what a file, a name, or a name with its kind stands for."""
+    kind, slash, name = text.partition("/")
+    if slash and kind in registry.KINDS and not text.endswith(".py"):
+        return registry.find(kind, name).kind, name
+    if slash or text.endswith(".py"):
+        entry = registry.add_file(text)
+        return entry.kind, entry.name
+    kinds = [kind for kind in registry.KINDS if text in registry.names(kind)]
+    if len(kinds) > 1:
+        raise InputError(f"{text!r} is ambiguous; say {' or '.join(f'{kind}/{text}' for kind in kinds)}")
+    if kinds:
+        return kinds[0], text
+    for path, reason in registry.problems().items():
+        if path.stem == text:
+            raise InputError(f"cannot use {path}: {reason}")
+    raise unknown_name("name", text, {name for kind in registry.KINDS for name in registry.names(kind)})
 
 
 @app.command("run")

@@ -1,4 +1,4 @@
-"""What holds for every controller: compiled or Python, it acts at the same instants, is limited, and fails aloud."""
+"""What holds however a controller is written: it acts at the same instants, is limited, and fails aloud."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from saltus import robots, simulate
+from saltus import registry, robots, simulate
 from saltus.control import (
     PD,
     Compiled,
@@ -15,7 +15,6 @@ from saltus.control import (
     Continuous,
     Sampled,
     Schedule,
-    controller_names,
     find_controller,
 )
 from saltus.errors import RunFailed
@@ -136,13 +135,11 @@ def test_schedule_in_python_is_the_compiled_one_on_the_pendulum():
     assert python.rejected <= compiled.rejected + 3
 
 
-def test_every_registered_controller_can_be_bound():
-    arguments = {"schedule": ((0.0,), ((0.5,),))}
-    for name in controller_names():
-        controller = find_controller(name)(*arguments.get(name, ()))
-        run = simulate(robots.pendulum(), controller=controller, until=0.1)
-        assert run.status.name == "finished", name
-        assert run.control.name == name
+@pytest.mark.parametrize("name", registry.names("controllers", own=True))
+def test_runs_name_their_controller(name):
+    example = getattr(registry.load("controllers", name), "EXAMPLE", {})
+    run = simulate(robots.pendulum(), controller=find_controller(name)(**example), until=0.1)
+    assert run.control.name == name
 
 
 # -- when sampled controllers are asked -----------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,8 +10,8 @@ from typing import Any
 
 import casadi as ca
 
-from saltus.contact import laws
-from saltus.errors import InputError, unknown_name
+from saltus import registry
+from saltus.errors import InputError, SaltusError, unknown_name
 
 MOST_COEFFICIENTS = 7
 
@@ -41,18 +39,21 @@ class Law:
     coefficients: tuple[Any, ...]
 
 
-@lru_cache(maxsize=1)
 def law_names() -> list[str]:
     """Names of all impact laws."""
-    return sorted(module.name for module in pkgutil.iter_modules(laws.__path__))
+    return registry.names("laws")
 
 
 def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
     """The law of that name with these coefficients (defaults for the others)."""
-    if name not in law_names():
-        raise unknown_name("impact law", name, law_names())
-    module = importlib.import_module(f"{laws.__name__}.{name}")
-    declared = tuple(Coefficient(*entry) for entry in module.COEFFICIENTS)
+    module = registry.load("laws", name)
+    try:
+        declared = tuple(Coefficient(*entry) for entry in module.COEFFICIENTS)
+    except TypeError:
+        raise SaltusError(
+            f"COEFFICIENTS of {module.__file__} must be a tuple of (name, default, lower, upper), "
+            f"got {module.COEFFICIENTS!r}"
+        ) from None
     if len(declared) > MOST_COEFFICIENTS:
         raise InputError(f"law {name} has {len(declared)} coefficients; at most {MOST_COEFFICIENTS} are possible")
     values = dict(values or {})

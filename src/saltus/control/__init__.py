@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import dataclasses
 from typing import Any
 
+from saltus import registry
 from saltus.control._function import Compiled, Continuous, Sampled
 from saltus.control._protocol import Controller
 from saltus.control.constant import Constant
@@ -14,7 +14,7 @@ from saltus.control.pd import PD
 from saltus.control.schedule import Schedule
 from saltus.control.sine import Sine
 from saltus.engine import Command
-from saltus.errors import unknown_name
+from saltus.errors import SaltusError
 
 __all__ = [
     "PD",
@@ -34,11 +34,13 @@ __all__ = [
 
 def controller_names() -> list[str]:
     """Names of all controllers."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return registry.names("controllers")
 
 
 def find_controller(name: str) -> Any:
     """The class of the controller of that name."""
-    if name not in controller_names():
-        raise unknown_name("controller", name, controller_names())
-    return importlib.import_module(f"{__name__}.{name}").CONTROLLER
+    module = registry.load("controllers", name)
+    kind = module.CONTROLLER
+    if not isinstance(kind, type) or not dataclasses.is_dataclass(kind) or not hasattr(kind, "bind"):
+        raise SaltusError(f"CONTROLLER of {module.__file__} must be a dataclass with a method bind, got {kind!r}")
+    return kind

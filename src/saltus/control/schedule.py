@@ -115,3 +115,4 @@ def _extreme(coefficients: np.ndarray, end: float) -> float:
 
 
 CONTROLLER = Schedule
+EXAMPLE = {"starts": (0.0, 0.1, 0.2), "pieces": ((0.5,), (0.5, -1.0, 2.0), (0.0,))}

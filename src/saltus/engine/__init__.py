@@ -7,7 +7,7 @@ from saltus.engine._files import check_target
 from saltus.engine._rollout import Rollout, rollout
 from saltus.engine._simulate import simulate
 from saltus.engine._status import STATUSES, Status
-from saltus.engine._tableau import Tableau, method_names
+from saltus.engine._tableau import Tableau, find_method, method_names
 from saltus.engine._trajectory import Trajectory
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Tableau",
     "Trajectory",
     "check_target",
+    "find_method",
     "method_names",
     "rollout",
     "simulate",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
+from saltus import registry
 from saltus._native import call_part, compiled
 from saltus.engine import _layout as L
-from saltus.engine import methods
 from saltus.engine._flow import rate
-from saltus.errors import unknown_name
+from saltus.errors import SaltusError
 
 
 @dataclass(frozen=True)
@@ -55,19 +52,17 @@ class Tableau:
         return 4 + len(self.dense)
 
 
-@lru_cache(maxsize=1)
 def method_names() -> list[str]:
     """Names of all integration methods."""
-    return sorted(module.name for module in pkgutil.iter_modules(methods.__path__))
+    return registry.names("methods")
 
 
-@lru_cache(maxsize=16)
 def find_method(name: str) -> Tableau:
     """The tableau of that name."""
-    if name not in method_names():
-        raise unknown_name("method", name, method_names())
-    module = importlib.import_module(f"{methods.__name__}.{name}")
-    tableau: Tableau = module.TABLEAU
+    module = registry.load("methods", name)
+    tableau = module.TABLEAU
+    if not isinstance(tableau, Tableau):
+        raise SaltusError(f"TABLEAU of {module.__file__} must be a saltus.engine.Tableau, got {tableau!r}")
     return tableau
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copyreg
 import importlib
 import pickle
-import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
-from saltus.errors import unknown_name
+from saltus import registry
+from saltus.errors import SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 
 __all__ = ["find_robot", "robot_names"]
@@ -19,16 +20,25 @@ __all__ = ["find_robot", "robot_names"]
 
 def robot_names() -> list[str]:
     """Names of all robots."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return registry.names("robots")
+
+
+def find_robot(name: str) -> HybridSystem:
+    """The robot of that name with its default parameters."""
+    return _built(registry.load("robots", name), name)
 
 
 @lru_cache(maxsize=64)
-def find_robot(name: str) -> HybridSystem:
-    """The robot of that name with its default parameters."""
-    if name not in robot_names():
-        raise unknown_name("robot", name, robot_names())
-    built: HybridSystem = importlib.import_module(f"{__name__}.{name}").build()
-    return replace(built, origin=name)
+def _built(module: ModuleType, name: str) -> HybridSystem:
+    try:
+        system = module.build()
+    except Exception as error:
+        raise SaltusError(
+            f"robot {name} ({module.__file__}) cannot be built: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(system, HybridSystem):
+        raise SaltusError(f"build of robot {name} ({module.__file__}) must return a HybridSystem, got {system!r}")
+    return replace(system, origin=name)
 
 
 def _rebuild(name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...]) -> HybridSystem:
@@ -54,17 +64,24 @@ def _reduce(system: HybridSystem) -> tuple[Any, ...]:
 copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]
 
 
-def _factory(name: str) -> Callable[..., HybridSystem]:
+def _factory(name: str, about: str | None) -> Callable[..., HybridSystem]:
     def make(**parameters: float) -> HybridSystem:
         return find_robot(name).with_parameters(**parameters)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = importlib.import_module(f"{__name__}.{name}").__doc__
+    make.__doc__ = about
     return make
 
 
 def __getattr__(name: str) -> Any:
+    """A plugin's robot, made as those of saltus are."""
+    if not name.startswith("_") and name in robot_names():
+        return _factory(name, registry.load("robots", name).__doc__)
     raise unknown_attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *robot_names()})
 
 
 def unknown_attribute(name: str) -> AttributeError:
@@ -73,5 +90,5 @@ def unknown_attribute(name: str) -> AttributeError:
 
 
 # Loaded now, so that a later import of one file does not put the module in its function's place.
-for _name in robot_names():
-    globals()[_name] = _factory(_name)
+for _name in registry.names("robots", own=True):
+    globals()[_name] = _factory(_name, importlib.import_module(f"{__name__}.{_name}").__doc__)

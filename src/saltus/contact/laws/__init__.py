@@ -9,5 +9,6 @@ in the compiled subset of Python. ``A`` is the Delassus matrix of the contact, r
 all others that strike at the same instant; ``before`` its velocity before the event; ``c`` is
 friction and then the coefficients. It writes the impulse (t, n) to ``out``, and to ``info``
 whether the normal velocity is now zero, whether the tangential one is, and a figure of its own.
-It returns 0, or 1 where it has no solution.
+It returns 0, or 1 where it has no solution. A law that is known to create energy in some configurations says
+``MAY_CREATE_ENERGY = True``; the conformance checks hold all others to creating none.
 """

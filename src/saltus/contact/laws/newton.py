@@ -7,6 +7,7 @@ run says so. Chatterjee's law does not.
 from saltus.contact._coulomb import rebound
 
 COEFFICIENTS = (("restitution", 0.5, 0.0, 1.0),)
+MAY_CREATE_ENERGY = True
 
 
 def impulse(A, free, before, c, out, info):
