@@ -10,12 +10,15 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from saltus import contact, control, errors, mechanism, robots
     from saltus.contact import GroundPoint
-    from saltus.engine import Command, Event, Trajectory, simulate
+    from saltus.engine import Batch, Command, Event, Figures, Trajectory, simulate, simulate_many
     from saltus.hybrid import Guard, HybridSystem, Profile
     from saltus.mechanism import Mechanism
 
 _WHERE = {
     "simulate": "saltus.engine",
+    "simulate_many": "saltus.engine",
+    "Batch": "saltus.engine",
+    "Figures": "saltus.engine",
     "Trajectory": "saltus.engine",
     "Event": "saltus.engine",
     "Command": "saltus.engine",
@@ -28,8 +31,10 @@ _WHERE = {
 _MODULES = ("robots", "control", "contact", "mechanism", "errors")
 
 __all__ = [
+    "Batch",
     "Command",
     "Event",
+    "Figures",
     "GroundPoint",
     "Guard",
     "HybridSystem",
@@ -42,6 +47,7 @@ __all__ = [
     "mechanism",
     "robots",
     "simulate",
+    "simulate_many",
 ]
 
 

@@ -1,10 +1,13 @@
 """The engine: kernels, the hybrid integration loop, events, trajectories."""
 
 from saltus.engine._audit import Audit, Check
+from saltus.engine._batch import Batch
 from saltus.engine._control import Command, Control, Mode, State
 from saltus.engine._event import Event
+from saltus.engine._figures import Figures
 from saltus.engine._files import check_target
 from saltus.engine._simulate import simulate
+from saltus.engine._simulate_many import simulate_many
 from saltus.engine._status import STATUSES, Status
 from saltus.engine._tableau import Tableau, method_names
 from saltus.engine._trajectory import Trajectory
@@ -12,10 +15,12 @@ from saltus.engine._trajectory import Trajectory
 __all__ = [
     "STATUSES",
     "Audit",
+    "Batch",
     "Check",
     "Command",
     "Control",
     "Event",
+    "Figures",
     "Mode",
     "State",
     "Status",
@@ -24,4 +29,5 @@ __all__ = [
     "check_target",
     "method_names",
     "simulate",
+    "simulate_many",
 ]
