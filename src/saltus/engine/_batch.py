@@ -28,7 +28,8 @@ class Batch:
     """The summaries of many runs, a row each; ``run`` makes any of them again with its whole record.
 
     ``options`` are those of `saltus.simulate`; ``figures`` are the user's own; ``errors`` are what
-    controllers raised, by run; ``runs`` are the trajectories, where they were asked for.
+    controllers raised, by run; ``runs`` are the trajectories, where they were asked for (None where
+    the batch was interrupted before).
     """
 
     cases: Cases
@@ -38,7 +39,7 @@ class Batch:
     doubles: np.ndarray
     figures: dict[str, np.ndarray] = field(default_factory=dict)
     errors: dict[int, BaseException] = field(default_factory=dict)
-    runs: list[Trajectory] | None = None
+    runs: list[Trajectory | None] | None = None
 
     # -- how they ended ---------------------------------------------------------------------
 

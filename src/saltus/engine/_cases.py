@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -15,6 +16,9 @@ from saltus.engine._control import Control
 from saltus.engine._simulate import _check_start, bind
 from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
+
+# How many runs CasADi evaluates at once: preparing it for more costs more than it saves.
+_BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,11 @@ class Cases:
     def __len__(self) -> int:
         return len(self.states)
 
+    @cached_property
+    def distinct(self) -> list[Control]:
+        """The controllers as bound, each once."""
+        return list({id(control): control for control in self.controls}.values())
+
     def of(self, run: int) -> HybridSystem:
         """The system with the parameters of one run."""
         if not self.varied:
@@ -52,23 +61,29 @@ def read_cases(system: HybridSystem, states: Any, parameters: Any, controllers: 
     lengths["controllers"] = len(controllers) if many else None
     count = _common(lengths)
     varied = any(np.ndim(value) for value in values.values())
-    system = system.with_parameters(**{name: value for name, value in values.items() if not np.ndim(value)})
+    common = {name: value for name, value in values.items() if not np.ndim(value)}
+    system = system.with_parameters(**common) if common else system
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[1])))
     refuse(~np.isfinite(rows).all(axis=1), lambda run: system.state(rows[run]))
-    p = np.tile(system.parameter_values, (count, 1))
-    for k, (name, parameter) in enumerate(system.mechanism.parameters.items()):
-        if np.ndim(values.get(name)):
-            p[:, k] = values[name]
-            bad = ~np.isfinite(p[:, k]) | (p[:, k] < parameter.lower) | (p[:, k] > parameter.upper)
-            refuse(
-                bad | (parameter.strict & (p[:, k] <= parameter.lower)),
-                lambda run, k=k, q=parameter: q.check(p[run, k]),
-            )
+    p = _parameter_rows(system, count, {name: value for name, value in values.items() if name not in common})
     constants = _check_constants(system, p) if varied else []
     bare = Cases(system, rows, p, varied, constants, np.zeros((count, 0), dtype=np.int64), (), ())
     sides = _check_starts(bare, start)
     each = list(controllers) if many else [controllers] * count
-    return Cases(system, rows, p, varied, constants, sides, each, _bind_all(bare, each))
+    return replace(bare, sides=sides, controllers=each, controls=_bind_all(bare, each, alike=not many))
+
+
+def _parameter_rows(system: HybridSystem, count: int, own: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Parameters of all runs: those of the system, and what each has of its own, if that is allowed."""
+    p = np.tile(system.parameter_values, (count, 1))
+    for k, (name, parameter) in enumerate(system.mechanism.parameters.items()):
+        if name in own:
+            values = p[:, k] = own[name]
+            bad = ~np.isfinite(values) | (values < parameter.lower) | (values > parameter.upper)
+            if parameter.strict:
+                bad |= values <= parameter.lower
+            refuse(bad, lambda run, check=parameter.check, values=values: check(values[run]))  # type: ignore[misc]
+    return p
 
 
 def refuse(bad: np.ndarray, explain: Callable[[int], Any]) -> None:
@@ -84,10 +99,29 @@ def refuse(bad: np.ndarray, explain: Callable[[int], Any]) -> None:
 
 
 def columns(function: Any, *rows: np.ndarray) -> list[np.ndarray]:
-    """Evaluate a CasADi function for all runs at once: a row for each goes in, a row for each comes out."""
+    """Evaluate a CasADi function for all runs: a row for each goes in, a row for each comes out."""
     count = len(rows[0])
-    answers = function.map(count).call([np.reshape(row, (count, -1)).T for row in rows])
-    return [np.array(answer, dtype=float).T for answer in answers]
+    block = min(count, _BLOCK)
+    symbols = function.sx_in()
+    dense = ca.Function("dense", symbols, [ca.densify(out) for out in function.call(symbols)])
+    # memory is shared: converting numbers one by one would take longer than the runs
+    buffer: Any
+    buffer, evaluate = dense.map(block).buffer()
+    given = [np.empty((block, function.numel_in(k))) for k in range(function.n_in())]
+    made = [np.empty((block, function.numel_out(k))) for k in range(function.n_out())]
+    for k, array in enumerate(given):
+        buffer.set_arg(k, array.data)
+    for k, array in enumerate(made):
+        buffer.set_res(k, array.data)
+    answers = [np.empty((count, array.shape[1])) for array in made]
+    for first in range(0, count, block):
+        size = min(block, count - first)
+        for array, row in zip(given, rows, strict=True):
+            array[:size] = row[first : first + size].reshape(size, -1)
+        evaluate()
+        for answer, array in zip(answers, made, strict=True):
+            answer[first : first + size] = array[:size]
+    return answers
 
 
 def _common(lengths: Mapping[str, int | None]) -> int:
@@ -205,12 +239,12 @@ def _check_starts(cases: Cases, start: float) -> np.ndarray:
     t = np.full(len(cases), float(start))
     values = columns(system._kinematics, t, cases.states, cases.parameters)[0]
     gaps, own = values[:, :nunit], values[:, nunit:]
-    bad = (gaps < -1e-9).any(axis=1)
+    bad: np.ndarray = (gaps < -1e-9).any(axis=1)
     for guard, value in zip(system.guards, own.T, strict=True):
         if guard.action != "ignore":
             bad |= ~np.isfinite(value)
         if guard.action == "terminal" and guard.direction != "both":
-            bad |= value < 0 if guard.direction == "down" else value > 0
+            bad |= (value if guard.direction == "down" else -value) < 0
     refuse(bad, lambda run: _check_start(system, gaps[run], own[run]))
     sides = np.where(own > 0, 1, -1).astype(np.int64)
     for k, guard in enumerate(system.guards):
@@ -233,10 +267,10 @@ def _sides_at_zero(cases: Cases, guard: Any, t: np.ndarray, which: np.ndarray) -
     return np.where(rates >= 0, 1, -1)
 
 
-def _bind_all(cases: Cases, controllers: Sequence[Any]) -> Sequence[Control]:
-    """Each controller bound to the system of its run; what no run can change is bound once."""
+def _bind_all(cases: Cases, controllers: Sequence[Any], *, alike: bool) -> list[Control]:
+    """Each controller bound to the system of its run; what is the same in all runs, once."""
     bound: dict[int, Control] = {}
-    controls = []
+    controls: list[Control] = []
     for run, controller in enumerate(controllers):
         control = bound.get(id(controller))
         if control is None:
@@ -245,8 +279,10 @@ def _bind_all(cases: Cases, controllers: Sequence[Any]) -> Sequence[Control]:
             except InputError as error:
                 raise InputError(f"run {run}: {error}") from None
             # a Python function has memory of its own in each run, and limits are those of a run
-            alike = controller is None or not cases.varied
-            if alike and (control.kind == L.PASSIVE or isinstance(control.alive, Entry)):
+            lasting = control.kind == L.PASSIVE or isinstance(control.alive, Entry)
+            if lasting and (controller is None or not cases.varied):
+                if alike:
+                    return [control] * len(controllers)
                 bound[id(controller)] = control
         controls.append(control)
     return controls

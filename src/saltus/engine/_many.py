@@ -85,7 +85,7 @@ def summarise(I, D, code, counts, first, results, second):
     """Write how a run ended; a state that is not finite is never a good end."""
     for i in range(I[L.NX]):
         value = D[I[L.Y] + i]
-        if not math.isfinite(value) and (code == FINISHED or code == TERMINAL):
+        if not math.isfinite(value) and code in (FINISHED, TERMINAL):
             code = NOT_FINITE
         results[second + R_STATE + i] = value
     results[second + R_TIME] = D[L.T]
@@ -117,7 +117,7 @@ def many(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
         if head[LAW] != 0:
             failed |= call_at(head, START, I, D, results, out)
         code = EVENTS_FULL
-        while code == EVENTS_FULL or code == PAUSED:
+        while code in (EVENTS_FULL, PAUSED):
             code = call_advance(head[LOOP], I, D, events, events)
             failed |= read_events(head, I, D, events, counts, row + R_STATUSES + nunit, results, times, out)
             if code == PAUSED and head[STOP] != 0:

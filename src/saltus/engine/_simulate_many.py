@@ -23,6 +23,7 @@ from saltus.engine._control import Control
 from saltus.engine._figures import Figures, at_the_end, expressions_of
 from saltus.engine._program import arenas, batch_loop, coefficient_places
 from saltus.engine._simulate import _check_numbers, _fill, _next_sample
+from saltus.engine._trajectory import Trajectory
 from saltus.errors import BatchInterrupted, InputError
 from saltus.hybrid import HybridSystem
 
@@ -170,13 +171,15 @@ class _Work:
         """The summaries so far."""
         first = M.R_STATE + int(self.I[L.NX]) + self.kept
         figures = {name: self.results[:, first + k] for k, name in enumerate(names)} if self.head[M.LAW] else {}
-        errors = {k: c.failure for k, c in enumerate(self.cases.controls) if c.failure is not None}
+        errors = {}
+        if any(control.failure is not None for control in self.cases.distinct):
+            errors = {k: c.failure for k, c in enumerate(self.cases.controls) if c.failure is not None}
         return Batch(self.cases, self.options, self.kept, self.counts, self.results, figures, errors)
 
 
 def _template(cases: Cases, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Arenas with room for the largest controller; and where runs with and without energy integrals differ."""
-    controls = {id(control): control for control in cases.controls}.values()
+    controls = cases.distinct
     data, memory, breaks = (max(getattr(c, name).size for c in controls) for name in ("data", "memory", "breaks"))
     always = _integrals(cases, cases.controls[0])
     I, D = arenas(cases.system, options["method"], data, memory, breaks, always)
@@ -212,8 +215,7 @@ def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, start: float) -> tu
         doubles.append((I[L.P] + np.arange(cases.parameters.shape[1]), cases.parameters))
         doubles.append((np.array(coefficient_places(cases.system, I), dtype=np.int64), cases.constants[2]))
         doubles.append((I[L.LIMIT] + np.arange(I[L.NU]), cases.constants[3]))
-    first = cases.controls[0]
-    if any(control is not first for control in cases.controls):
+    if len(cases.distinct) > 1:
         _own_controls(cases, I, start, integers, doubles)
     if len(differing):
         flags = np.array([int(_integrals(cases, control)) for control in cases.controls])
@@ -305,7 +307,8 @@ class _Records:
     """The trajectories of a batch, made again one by one."""
 
     def __init__(self, batch: Batch):
-        self.batch, self.runs, self.stopped = batch, [None] * batch.n, False
+        self.batch, self.stopped = batch, False
+        self.runs: list[Trajectory | None] = [None] * batch.n
 
     def stop(self) -> None:
         self.stopped = True
@@ -313,7 +316,7 @@ class _Records:
     def task(self) -> Callable[[int, int], int]:
         def task(first: int, last: int) -> int:
             for k in range(first, last):
-                self.runs[k] = self.batch.run(k)  # type: ignore[call-overload]
+                self.runs[k] = self.batch.run(k)
             return last - first
 
         return task
