@@ -239,7 +239,7 @@ def _check_starts(cases: Cases, start: float) -> np.ndarray:
     t = np.full(len(cases), float(start))
     values = columns(system._kinematics, t, cases.states, cases.parameters)[0]
     gaps, own = values[:, :nunit], values[:, nunit:]
-    bad: np.ndarray = (gaps < -1e-9).any(axis=1)
+    bad = np.asarray((gaps < -1e-9).any(axis=1))
     for guard, value in zip(system.guards, own.T, strict=True):
         if guard.action != "ignore":
             bad |= ~np.isfinite(value)
