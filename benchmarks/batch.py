@@ -25,12 +25,16 @@ SCIPY_METHODS = ("RK45", "DOP853", "LSODA")
 
 @dataclass
 class Result:
-    """A way to make the runs: s for each, at its best, the largest error of a last state, and events found."""
+    """A way to make the runs: s for each, at its best, the largest error of a last state, and events found.
+
+    ``open_audits`` counts the runs whose energy balance does not close.
+    """
 
     name: str
     seconds: float
     error: float
     events: int
+    open_audits: int | None = None
 
 
 def watched() -> saltus.HybridSystem:
@@ -93,14 +97,15 @@ def saltus_results(count: int, threads: list[int], exact: np.ndarray) -> tuple[l
             best[way] = min(best[way], time.perf_counter() - begin)
     same, results = True, []
     for (method, number), batch in batches.items():
-        if not batch.good.all() or not batch.check():
-            raise RuntimeError(f"{batch!r} by {method}: not all runs are good\n{batch.check()}")
+        if not batch.good.all():
+            raise RuntimeError(f"{batch!r} by {method}: not all runs are good")
         first = batches[method, threads[0]]
         same = same and np.array_equal(first.integers, batch.integers)
         same = same and np.array_equal(first.doubles, batch.doubles, equal_nan=True)
         name = f"saltus, {method}, {number} thread{'s' if number > 1 else ''}"
         error = float(np.abs(batch.states[:sample] - exact).max())
-        results.append(Result(name, best[method, number] / count, error, int(batch.event_count[:sample].sum())))
+        events, missed = int(batch.event_count[:sample].sum()), int(batch.check()["runs that miss it"].value)
+        results.append(Result(name, best[method, number] / count, error, events, missed))
     return results, same
 
 
@@ -112,7 +117,10 @@ def report(count: int = COUNT) -> str:
     exact, _, _ = _scipy("DOP853", rows, 1e-13)
     ours, same = saltus_results(count, threads, exact)
     theirs = scipy_results(rows, exact)
-    lines = [[r.name, f"{1e6 * r.seconds:.1f}", f"{r.error:.1e}", str(r.events)] for r in (*ours, *theirs)]
+    lines = [
+        [r.name, f"{1e6 * r.seconds:.1f}", f"{r.error:.1e}", str(r.events), _number(r.open_audits)]
+        for r in (*ours, *theirs)
+    ]
     fastest, rival = min(ours, key=lambda r: r.seconds), min(theirs, key=lambda r: r.seconds)
     gain = rival.seconds / fastest.seconds
     targets = [[f"{fastest.name}, faster than {rival.name}, times", "at least 500", ratio(gain), _met(gain >= 500)]]
@@ -125,10 +133,14 @@ def report(count: int = COUNT) -> str:
         [
             "## Many short runs",
             _INTRODUCTION.format(count=count, end=END, rounds=ROUNDS, sample=len(rows)),
-            table(["who", "per run, us", "largest error", "events"], lines),
+            table(["who", "per run, us", "largest error", "events", "audits that do not close"], lines),
             table(["target", "wanted", "measured", "met"], targets),
         ]
     )
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
 
 
 def _met(yes: bool) -> str:
@@ -136,11 +148,11 @@ def _met(yes: bool) -> str:
 
 
 _INTRODUCTION = """\
-{count:,} runs of {end:g} s of `saltus.robots.double_pendulum()` from random states, rtol = atol = 1e-9, with every passage
-of the upper link through the vertical located. saltus makes them by one call of `saltus.simulate_many`, from checking its
-input to the summaries and energy audits of all runs: time on the clock over the number of runs, best of {rounds} turns.
-SciPy's `solve_ivp` has the equations in plain Python and one thread; its processor time over {sample} of these runs, best
-of 3. Errors of last states are against DOP853 at 1e-13, and events are counted, on the same {sample} runs."""
+{count:,} runs of {end:g} s of `saltus.robots.double_pendulum()` from random states, rtol = atol = 1e-9, with every
+passage of the upper link through the vertical located. saltus makes them by one call of `saltus.simulate_many`, from
+checking its input to the summaries and energy audits of all runs: time on the clock over the number of runs, best of
+{rounds} turns. SciPy's `solve_ivp` has the equations in plain Python and one thread: processor time over {sample} of
+these runs, best of 3. Errors of last states, against DOP853 at 1e-13, and events are those of the same {sample}."""
 
 
 if __name__ == "__main__":

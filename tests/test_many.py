@@ -383,7 +383,7 @@ def test_a_start_on_a_terminal_guard_going_up():
     robot = replace(robot, guards=(Guard("high", robot.mechanism.q[0] - 1.0, "terminal", "up"),))
     batch = simulate_many(robot, {"theta": [0.0, 1.0], "dtheta": 5.0}, until=1.0)
     assert (batch.status == "terminal").all()
-    with pytest.raises(InputError, match="run 1.*not be positive"):
+    with pytest.raises(InputError, match=r"run 1.*not be positive"):
         simulate_many(robot, {"theta": [0.0, 1.1]})
 
 

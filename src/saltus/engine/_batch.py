@@ -133,6 +133,12 @@ class Batch:
         cut: np.ndarray = self.integers[:, M.R_SATURATED] > 0
         return cut
 
+    @property
+    def redundant(self) -> np.ndarray:
+        """Whether closed contacts ever said the same thing twice, so that their forces were not unique."""
+        twice: np.ndarray = self.integers[:, M.R_REDUNDANT] > 0
+        return twice
+
     # -- events -----------------------------------------------------------------------------
 
     @property

@@ -57,7 +57,7 @@ def read_cases(system: HybridSystem, states: Any, parameters: Any, controllers: 
     values, lengths = _read_parameters(system, parameters)
     rows, length = _read_states(system, states)
     lengths["states"] = length
-    many = isinstance(controllers, (Sequence, np.ndarray)) and not isinstance(controllers, str)
+    many = isinstance(controllers, (list, tuple, np.ndarray)) and not hasattr(controllers, "bind")
     lengths["controllers"] = len(controllers) if many else None
     count = _common(lengths)
     varied = any(np.ndim(value) for value in values.values())
@@ -170,7 +170,7 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[np.ndarray, int | No
         return system.state()[None], None
     if isinstance(given, Mapping):
         return _states_by_name(system, given)
-    if isinstance(given, Iterable) and not isinstance(given, (str, np.ndarray)):
+    if isinstance(given, Iterable) and not isinstance(given, str) and not hasattr(given, "__array__"):
         given = list(given)
         if any(item is None or isinstance(item, Mapping) for item in given):
             return _states_one_by_one(system, given), len(given)

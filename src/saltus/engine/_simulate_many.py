@@ -96,7 +96,7 @@ def simulate_many(
         _spread(work, len(cases), _chunk(len(cases), threads), threads, progress)
     batch = work.batch(names)
     if at_end is not None:
-        batch.figures.update(at_the_end(at_end, names, batch.t_end, batch.states, cases.parameters))
+        batch = replace(batch, figures=at_the_end(at_end, names, batch.t_end, batch.states, cases.parameters))
     if noted:
         raise BatchInterrupted(_told(batch), batch)
     return _with_records(batch, threads, progress) if keep == "records" else batch
@@ -300,7 +300,7 @@ def _interrupts_noted(stop: Callable[[], None]) -> Iterator[list[int]]:
 
 
 def _told(batch: Batch) -> str:
-    return f"{batch.system.name}: stopped by the user after {int(batch.good.sum())} of {batch.n} runs"
+    return f"{batch.system.name}: stopped by the user; of {batch.n} runs {int(batch.begun.sum())} were begun"
 
 
 class _Records:
