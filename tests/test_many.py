@@ -371,6 +371,23 @@ def test_constants_made_of_parameters_are_checked():
         simulate_many(saltus.HybridSystem(m), parameters={"load": [1.0, 0.2, 0.1]})
 
 
+def test_only_values_that_are_run_are_checked():
+    """A number for all may need the other values of the runs, not the robot's own."""
+    m = saltus.Mechanism("tank")
+    full, drained = m.parameter("full", 1.0, "kg"), m.parameter("drained", 0.0, "kg")
+    m.body("tank", saltus.mechanism.Prismatic("y", axis=(0, 1)), mass=full - drained)
+    batch = simulate_many(saltus.HybridSystem(m), parameters={"full": [3.0, 4.0], "drained": 2.0}, until=0.1)
+    assert batch.good.all()
+    assert batch.run(1).system.values == {"full": 4.0, "drained": 2.0}
+
+
+def test_what_is_given_may_change_afterwards():
+    starts, masses = pendulum_starts(3), np.array([1.0, 2.0, 3.0])
+    batch = simulate_many(watched_pendulum(), starts, parameters={"m1": masses}, until=0.5)
+    starts[:], masses[:] = 0.1, 5.0
+    assert_same_run(batch, 2, batch.run(2))
+
+
 def test_bad_figures():
     with pytest.raises(InputError, match="names"):
         Figures([], jump)

@@ -53,7 +53,7 @@ class Batch:
 
     @property
     def system(self) -> HybridSystem:
-        """The system, with the parameters that all runs have in common."""
+        """The system, with the parameters of the first run."""
         return self.cases.system
 
     @property

@@ -25,7 +25,8 @@ _BLOCK = 256
 class Cases:
     """A row for each run: state, parameters, numbers that follow from these, side of each guard; and its controller.
 
-    ``varied`` says whether parameters differ; ``constants`` are those of `HybridSystem`, then.
+    ``varied`` says whether parameters differ; then ``constants`` are those of `HybridSystem`, and
+    the system is that of the first run.
     """
 
     system: HybridSystem
@@ -61,24 +62,27 @@ def read_cases(system: HybridSystem, states: Any, parameters: Any, controllers: 
     lengths["controllers"] = len(controllers) if many else None
     count = _common(lengths)
     varied = any(np.ndim(value) for value in values.values())
-    common = {name: value for name, value in values.items() if not np.ndim(value)}
-    system = system.with_parameters(**common) if common else system
-    rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[1])))
+    if values and not varied:
+        system = system.with_parameters(**values)
+    rows = np.array(np.broadcast_to(rows, (count, rows.shape[1])), order="C")
     refuse(~np.isfinite(rows).all(axis=1), lambda run: system.state(rows[run]))
-    p = _parameter_rows(system, count, {name: value for name, value in values.items() if name not in common})
+    p = _parameter_rows(system, count, values if varied else {})
     constants = _check_constants(system, p) if varied else []
+    if varied:
+        system = _variant(system, p[0], [group[0] for group in constants])
     bare = Cases(system, rows, p, varied, constants, np.zeros((count, 0), dtype=np.int64), (), ())
     sides = _check_starts(bare, start)
     each = list(controllers) if many else [controllers] * count
     return replace(bare, sides=sides, controllers=each, controls=_bind_all(bare, each, alike=not many))
 
 
-def _parameter_rows(system: HybridSystem, count: int, own: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Parameters of all runs: those of the system, and what each has of its own, if that is allowed."""
+def _parameter_rows(system: HybridSystem, count: int, own: Mapping[str, Any]) -> np.ndarray:
+    """Parameters of all runs: those of the system, and what they have of their own, if that is allowed."""
     p = np.tile(system.parameter_values, (count, 1))
     for k, (name, parameter) in enumerate(system.mechanism.parameters.items()):
         if name in own:
-            values = p[:, k] = own[name]
+            p[:, k] = own[name]
+            values = p[:, k]
             bad = ~np.isfinite(values) | (values < parameter.lower) | (values > parameter.upper)
             if parameter.strict:
                 bad |= values <= parameter.lower
