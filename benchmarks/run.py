@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 import accuracy
+import batch
 import hopper_profiles
 import lanes
 import machine
@@ -27,7 +28,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT, help="file to write")
     chosen = parser.parse_args()
     parts = [_HEAD, machine.describe(), accuracy.report(), two_link.report()]
-    parts += [lanes.report(), hopper_profiles.report(chosen.count), startup.report()]
+    parts += [batch.report(), lanes.report(), hopper_profiles.report(chosen.count), startup.report()]
     text = "\n\n".join(parts) + "\n"
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     chosen.output.write_text(text)

@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
     from saltus.contact import GroundPoint
-    from saltus.engine import Command, Event, Rollout, Trajectory, rollout, simulate
+    from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
     from saltus.hybrid import Guard, HybridSystem, Profile
     from saltus.mechanism import Mechanism
 
@@ -18,6 +18,9 @@ _WHERE = {
     "simulate": "saltus.engine",
     "rollout": "saltus.engine",
     "Rollout": "saltus.engine",
+    "simulate_many": "saltus.engine",
+    "Batch": "saltus.engine",
+    "Figures": "saltus.engine",
     "Trajectory": "saltus.engine",
     "Event": "saltus.engine",
     "Command": "saltus.engine",
@@ -30,8 +33,10 @@ _WHERE = {
 _MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
 
 __all__ = [
+    "Batch",
     "Command",
     "Event",
+    "Figures",
     "GroundPoint",
     "Guard",
     "HybridSystem",
@@ -48,6 +53,7 @@ __all__ = [
     "robots",
     "rollout",
     "simulate",
+    "simulate_many",
 ]
 
 

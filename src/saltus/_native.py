@@ -43,6 +43,12 @@ CONTROL = types.int32(types.float64, DOUBLES, INTEGERS, DOUBLES, DOUBLES, DOUBLE
 LAW = types.int32(DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
 """law(A, v_free, v_before, coefficients, impulse, info) -> 0; see `saltus.contact.laws`."""
 
+FIGURES = types.int32(types.int64, types.float64, DOUBLES, DOUBLES, DOUBLES, DOUBLES, types.int64, DOUBLES, DOUBLES)
+"""figures(moment, t, before, after, old, new, guard, p, out) -> 0; see `saltus.Figures`."""
+
+ADVANCE = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
+"""advance(I, D, steps, events) -> status: the loop."""
+
 PART = types.int64(INTEGERS, DOUBLES, types.float64, types.float64, types.int64, types.int64, types.int64)
 """part(I, D, t, h, a, b, c): a part of the engine, compiled on its own and called by address."""
 
@@ -208,6 +214,37 @@ def call_stage(typingctx, address, t, a, b, W, p):  # type: ignore[no-untyped-de
         address, *rest = arguments
         kinds = [_DOUBLE] * 3 + [_DOUBLE.as_pointer()] * 2
         return builder.call(_function(builder, address, _INT32, kinds), rest)
+
+    return signature, codegen
+
+
+@intrinsic
+def call_advance(typingctx, address, I, D, steps, events):  # type: ignore[no-untyped-def]
+    """Call the loop by address: a batch runs the very code that a single run does."""
+    signature = types.int64(types.int64, *ADVANCE.args)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, *rest = arguments
+        kinds = [_INT64.as_pointer()] + [_DOUBLE.as_pointer()] * 3
+        return builder.call(_function(builder, address, _INT64, kinds), rest)
+
+    return signature, codegen
+
+
+@intrinsic
+def call_figures(typingctx, address, moment, t, source, before, after, old, new, guard, D, p, target, out):  # type: ignore[no-untyped-def]
+    """Call a law of figures by address; states and statuses are offsets into source, p into D, out into target."""
+    i8 = types.int64
+    signature = types.int32(i8, i8, types.float64, DOUBLES, i8, i8, i8, i8, i8, DOUBLES, i8, DOUBLES, i8)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, moment, t, source, before, after, old, new, guard, D, p, target, out = arguments
+        doubles = _DOUBLE.as_pointer()
+        function = _function(builder, address, _INT32, [_INT64, _DOUBLE, *[doubles] * 4, _INT64, doubles, doubles])
+        seen = [_pointer(builder, source, offset) for offset in (before, after, old, new)]
+        return builder.call(
+            function, [moment, t, *seen, guard, _pointer(builder, D, p), _pointer(builder, target, out)]
+        )
 
     return signature, codegen
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from saltus.engine._batch import Batch
     from saltus.engine._trajectory import Trajectory
 
 
@@ -32,6 +33,14 @@ class RunFailed(SaltusError):
 
 class RunInterrupted(RunFailed, KeyboardInterrupt):
     """A run was stopped by Ctrl-C; the trajectory so far is in ``run``."""
+
+
+class BatchInterrupted(SaltusError, KeyboardInterrupt):
+    """Many runs were stopped by Ctrl-C; those made so far are in ``batch``."""
+
+    def __init__(self, message: str, batch: Batch):
+        super().__init__(message)
+        self.batch = batch
 
 
 class CompileError(SaltusError):

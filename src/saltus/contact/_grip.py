@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import casadi as ca
+import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._equations import Equations
@@ -155,8 +156,11 @@ class Grip:
     def equations(self, status: int) -> Equations:
         return Equations(closed=(0, 1)) if status == CLOSED else Equations()
 
-    def complaint(self, values: list[float]) -> str | None:
-        return None
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        return np.ones(len(values), dtype=bool)
+
+    def complaint(self, values: list[float]) -> str:
+        return ""
 
     def blocked(self, clearance: float) -> str:
         return ""

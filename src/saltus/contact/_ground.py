@@ -6,11 +6,11 @@ engine compiles them. Rows are tangential, then normal.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._equations import Equations
@@ -101,15 +101,20 @@ class _OnGround:
             return Equations(closed=(0, 1))
         return Equations(closed=(1,), ties=((0, 1, -self.friction if status == SLIP_PLUS else self.friction),))
 
-    def complaint(self, values: list[float]) -> str | None:
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        friction, *rest = values.T
+        good = np.asarray((friction >= 0) & np.isfinite(friction))
+        for declared, value in zip(self.law.declared, rest, strict=True):
+            good &= (declared.lower <= value) & (value <= declared.upper)
+        return good
+
+    def complaint(self, values: list[float]) -> str:
         friction, *rest = values
-        if not friction >= 0 or not math.isfinite(friction):
-            return f"friction must be finite and not negative, got {friction:g}"
         for declared, value in zip(self.law.declared, rest, strict=True):
             if not declared.lower <= value <= declared.upper:
                 bounds = f"between {declared.lower:g} and {declared.upper:g}"
                 return f"{declared.name} must lie {bounds}, got {value:g}"
-        return None
+        return f"friction must be finite and not negative, got {friction:g}"
 
     def blocked(self, clearance: float) -> str:
         return f"point {self.name} is {-clearance:.6g} m below the ground; it must not be"

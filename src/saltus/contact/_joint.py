@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._equations import Equations
@@ -107,13 +108,15 @@ class JointUnit:
             return Equations(given=((0, -self.coulomb if status == PLUS else self.coulomb),))
         return Equations()
 
-    def complaint(self, values: list[float]) -> str | None:
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        coulomb, lower, upper = values.T
+        return np.asarray((coulomb >= 0) & np.isfinite(coulomb) & (lower < upper))
+
+    def complaint(self, values: list[float]) -> str:
         coulomb, lower, upper = values
-        if not coulomb >= 0 or not math.isfinite(coulomb):
-            return f"dry friction must be finite and not negative, got {coulomb:g}"
         if not lower < upper:
             return f"the lower stop must be below the upper, got {lower:g} and {upper:g}"
-        return None
+        return f"dry friction must be finite and not negative, got {coulomb:g}"
 
     def blocked(self, clearance: float) -> str:
         return f"{self.name} is {-clearance:.6g} {self.coordinate.unit} beyond a stop; it must not be"

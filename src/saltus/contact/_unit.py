@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law
 from saltus.mechanism import Coordinate
@@ -84,8 +86,11 @@ class Unit(Protocol):
     def equations(self, status: int) -> Equations:
         """How its rows act in a status."""
 
-    def complaint(self, values: list[float]) -> str | None:
-        """What is wrong with these values of its coefficients, if anything."""
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        """Which rows of values of its coefficients are allowed."""
+
+    def complaint(self, values: list[float]) -> str:
+        """What is wrong with values of its coefficients that are not allowed."""
 
     def blocked(self, clearance: float) -> str:
         """What is wrong with a start of negative clearance."""

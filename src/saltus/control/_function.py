@@ -67,9 +67,9 @@ class Compiled:
 
 def bind_compiled(
     law: Callable[..., Any],
-    data: Sequence[float],
+    data: Sequence[float] | np.ndarray,
     period: float | None = None,
-    breaks: Sequence[float] = (),
+    breaks: Sequence[float] | np.ndarray = (),
     memory: int = 0,
     name: str = "",
     parameters: Sequence[ControlParameter] = (),

@@ -56,33 +56,25 @@ class Schedule:
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
         # a piece of zeros comes first, for the time before the first start
         table = np.concatenate([np.zeros((table.shape[0], 1, table.shape[2])), table], axis=1)
-        data = [table.shape[0], table.shape[1], table.shape[2], starts[0], *starts, *table.reshape(-1)]
-        return bind_compiled(law, data, breaks=list(starts), name="schedule", parameters=_named(system, table.shape))
+        data = np.concatenate([table.shape, starts[:1], starts, table.reshape(-1)])
+        return bind_compiled(law, data, breaks=starts, name="schedule", parameters=_named(system, table.shape))
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)
         if not names:
             raise InputError(f"{system.name} has no actuators, so it takes no controller")
         try:
-            starts = np.asarray(self.starts, dtype=float)
-            pieces: Any = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in self.pieces]
-            rows = [[[float(c) for c in row] for row in piece] for piece in pieces]
+            starts = np.array(self.starts, dtype=float)
+            table = _rectangle(self.pieces, len(names))
+            rows = [] if table is not None else _rows(self.pieces)
         except (TypeError, ValueError, IndexError):
             raise InputError("schedule: starts are times, pieces are rows of polynomial coefficients") from None
         if starts.ndim != 1 or not starts.size or not np.isfinite(starts).all() or (np.diff(starts) <= 0).any():
             raise InputError(f"schedule: starts must be finite times that increase, got {self.starts!r}")
         if len(self.pieces) != len(starts):
             raise InputError(f"schedule: {len(starts)} starts need as many pieces, got {len(self.pieces)}")
-        for k, piece in enumerate(rows):
-            if len(piece) != len(names):
-                raise InputError(
-                    f"schedule, piece {k + 1}: {len(names)} actuators ({', '.join(names)}), got {len(piece)} rows"
-                )
-        width = max(len(row) for piece in rows for row in piece)  # type: ignore[arg-type]
-        table = np.zeros((len(names), len(starts), width))
-        for k, piece in enumerate(rows):
-            for j, row in enumerate(piece):
-                table[j, k, : len(row)] = row  # type: ignore[arg-type]
+        if table is None:
+            table = _padded(rows, names)
         if not np.isfinite(table).all():
             raise InputError("schedule: all coefficients must be finite")
         return starts, table
@@ -97,6 +89,38 @@ def _named(system: HybridSystem, shape: tuple[int, ...]) -> list[ControlParamete
             first = 3 + pieces + (a * pieces + k) * width
             named += [ControlParameter(f"{actuator}.piece{k}.c{j}", (first + j,)) for j in range(width)]
     return named
+
+
+def _rectangle(pieces: Any, actuators: int) -> np.ndarray | None:
+    """Coefficients by actuator, piece and power, if all pieces are of one shape: thousands of schedules are read so."""
+    try:
+        array = np.array(pieces, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    if array.ndim == 2:
+        array = array[:, None, :]
+    if array.ndim != 3 or array.shape[1] != actuators or not array.size:
+        return None
+    return array.transpose(1, 0, 2)
+
+
+def _rows(pieces: Any) -> list[list[list[float]]]:
+    """The same as lists, which may differ in length."""
+    pieces = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in pieces]
+    return [[[float(c) for c in row] for row in piece] for piece in pieces]
+
+
+def _padded(rows: list[list[list[float]]], names: list[str]) -> np.ndarray:
+    for k, piece in enumerate(rows):
+        if len(piece) != len(names):
+            raise InputError(
+                f"schedule, piece {k + 1}: {len(names)} actuators ({', '.join(names)}), got {len(piece)} rows"
+            )
+    table = np.zeros((len(names), len(rows), max(len(row) for piece in rows for row in piece)))
+    for k, piece in enumerate(rows):
+        for j, row in enumerate(piece):
+            table[j, k, : len(row)] = row
+    return table
 
 
 def _extreme(coefficients: np.ndarray, end: float) -> float:

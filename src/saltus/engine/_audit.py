@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -79,9 +79,14 @@ def _energy(run: Trajectory) -> Check:
     s = run.mesh
     sizes = [s.kinetic, s.potential - s.potential[0], *s.integrals.T]
     scale = max(float(np.abs(size).max()) for size in sizes)
-    # each step may miss by the tolerance; misses add up along the run, but mostly cancel
-    limit = 1e-11 + (20 + 0.2 * run.steps) * (run.rtol * scale + run.atol)
+    limit = energy_limit(run.steps, scale, run.rtol, run.atol)
     return Check("energy balance", float(np.abs(energy_residual(s)).max()), limit, "J")
+
+
+def energy_limit(steps: Any, scale: Any, rtol: float, atol: float) -> Any:
+    """How far the energy balance may be missed, J; ``scale`` is the largest energy of the run."""
+    # each step may miss by the tolerance; misses add up along the run, but mostly cancel
+    return 1e-11 + (20 + 0.2 * steps) * (rtol * scale + atol)
 
 
 def _contacts(run: Trajectory) -> list[Check]:

@@ -11,6 +11,7 @@ import saltus
 from saltus.engine._audit import energy_residual
 
 if TYPE_CHECKING:
+    from saltus.engine._batch import Batch
     from saltus.engine._trajectory import Trajectory
 
 
@@ -56,4 +57,42 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "saltus": saltus.__version__,
         **{f"parameter_{name}": value for name, value in run.system.values.items()},
     }
+    return xarray.Dataset(variables, coordinates, attributes)
+
+
+def batch_dataset(batch: Batch) -> xarray.Dataset:
+    """Every summary of many runs, labelled."""
+    m = batch.system.mechanism
+    nq = m.nq
+    joule = {"units": "J"}
+    variables = {
+        "q": (("run", "coordinate"), batch.states[:, :nq], {"long_name": "last coordinates"}),
+        "v": (("run", "velocity"), batch.states[:, nq:], {"long_name": "last velocities"}),
+        "q_start": (("run", "coordinate"), batch.starts[:, :nq], {"long_name": "first coordinates"}),
+        "v_start": (("run", "velocity"), batch.starts[:, nq:], {"long_name": "first velocities"}),
+        "parameters": (("run", "parameter"), batch.cases.parameters),
+        "t_end": ("run", batch.t_end, {"units": "s"}),
+        "status": ("run", batch.status),
+        "good": ("run", batch.good),
+        "mode": ("run", batch.modes, {"long_name": "last mode"}),
+        "steps": ("run", batch.steps),
+        "rejected": ("run", batch.rejected),
+        "event_count": ("run", batch.event_count),
+        "event_times": (("run", "event"), batch.event_times, {"units": "s"}),
+        "event_guards": (("run", "event"), batch.event_guards),
+        "energy_residual": ("run", batch.energy_residual, joule),
+        "energy_limit": ("run", batch.energy_limit, joule),
+        **{f"figure_{name}": ("run", values) for name, values in batch.figures.items()},
+    }
+    coordinates = {
+        "run": np.arange(batch.n),
+        "coordinate": list(m.coordinates),
+        "velocity": list(m.velocities),
+        "coordinate_unit": ("coordinate", list(m.coordinates.values())),
+        "velocity_unit": ("velocity", list(m.velocities.values())),
+        "parameter": list(m.parameters),
+        "parameter_unit": ("parameter", [parameter.unit for parameter in m.parameters.values()]),
+    }
+    attributes = {"robot": batch.system.name, "saltus": saltus.__version__}
+    attributes |= {name: batch.options[name] for name in ("method", "rtol", "atol", "start", "until")}
     return xarray.Dataset(variables, coordinates, attributes)

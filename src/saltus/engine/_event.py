@@ -71,7 +71,7 @@ def read_event(system: HybridSystem, row: np.ndarray) -> Event:
 
     return Event(
         t=float(row[L.E_TIME]),
-        guard=_cause(system, row, old),
+        guard=event_cause(system, int(row[L.E_CAUSE]), int(row[L.E_GUARD]), old),
         mode_before=system.mode_name(old.astype(int).tolist()),
         mode_after="end" if row[L.E_ENDED] else system.mode_name(new.astype(int).tolist()),
         state_before=named(system, before[:nx]),
@@ -85,9 +85,10 @@ def read_event(system: HybridSystem, row: np.ndarray) -> Event:
     )
 
 
-def _cause(system: HybridSystem, row: np.ndarray, statuses: np.ndarray) -> str:
+def event_cause(system: HybridSystem, cause: int, guard: int, statuses: np.ndarray) -> str:
+    """Name of what caused an event: a guard in the mode before it, a break, a sample or a command."""
     causes = {L.CAUSE_BREAK: "break", L.CAUSE_SAMPLE: "sample", L.CAUSE_COMMAND: "command"}
-    return causes.get(int(row[L.E_CAUSE])) or _guard(system, int(row[L.E_GUARD]), statuses)
+    return causes.get(int(cause)) or _guard(system, int(guard), statuses)
 
 
 def _guard(system: HybridSystem, slot: int, statuses: np.ndarray) -> str:

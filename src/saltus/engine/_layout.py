@@ -65,6 +65,8 @@ _STATE = [
     "UNRESOLVED",
     "SAME_TIME",
     "REJECTED",
+    "WATCH",  # no step is kept: its energies are watched instead
+    "FIRST_EVENT",  # number of the event in the first row of the record
 ]
 
 # Blocks of D.
@@ -163,7 +165,11 @@ def __getattr__(name: str) -> int:
 
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
-D_HEADER = 16
+
+# The energy balance: lost in impacts, what energy and these losses were at the start, potential
+# energy there, largest energy seen, residual of the balance now and at its largest.
+(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST) = range(13, 19)
+D_HEADER = 20
 
 # Fields of an event's row, before its vectors.
 (E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)

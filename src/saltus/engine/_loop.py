@@ -64,7 +64,7 @@ def advance(I, D, steps, events):
     budget = I[L.BUDGET]
     while True:
         t = D[L.T]
-        if I[L.NEVENT] + 1 >= I[L.EVENT_ROOM]:
+        if I[L.NEVENT] - I[L.FIRST_EVENT] + 1 >= I[L.EVENT_ROOM]:
             return EVENTS_FULL
         if I[L.ENTRY] != L.CAUSE_NONE:
             code = begin(I, D) if I[L.ENTRY] == L.CAUSE_START else 0

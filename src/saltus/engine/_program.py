@@ -16,6 +16,7 @@ from numba import types
 
 import saltus
 from saltus._native import (
+    ADVANCE,
     DOUBLES,
     INTEGERS,
     KERNEL,
@@ -35,6 +36,7 @@ from saltus.engine._flow import flow_part
 from saltus.engine._guards import locate_part, screen_part
 from saltus.engine._impact import impact_part
 from saltus.engine._loop import advance
+from saltus.engine._many import many
 from saltus.engine._sample import sample
 from saltus.engine._tableau import find_method, step_part, step_source
 from saltus.engine._transition import transition
@@ -77,9 +79,8 @@ _ENGINE_KEY, _SINCOS_KEY = _read_sources()
 def engine() -> Engine:
     """The engine, compiled once and cached on disk."""
     i8, size = types.int64, ctypes.c_int64
-    advance_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
-    made = compile_entry(advance, advance_signature, "advance", _ENGINE_KEY)
+    made = compile_entry(advance, ADVANCE, "advance", _ENGINE_KEY)
     sampler = compile_entry(sample, sample_signature, "sample", _ENGINE_KEY)
     return Engine(
         ctypes_entry(made, size, [_POINTER] * 4),
@@ -94,6 +95,15 @@ def transition_entry() -> Any:
     signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES, INTEGERS, INTEGERS)
     made = compile_entry(transition, signature, "transition", _ENGINE_KEY)
     return ctypes_entry(made, ctypes.c_int64, [_POINTER] * 6), made
+
+
+@lru_cache(maxsize=1)
+def batch_loop() -> tuple[Any, int, Any]:
+    """The loop over many runs as a Python callable, the address of the loop that it calls, and what must stay alive."""
+    kinds = [INTEGERS, INTEGERS, DOUBLES, INTEGERS, INTEGERS, DOUBLES, INTEGERS, DOUBLES, INTEGERS, DOUBLES, DOUBLES]
+    made = compile_entry(many, types.int64(*kinds, types.int64, types.int64), "many", _ENGINE_KEY)
+    call = ctypes_entry(made, ctypes.c_int64, [_POINTER] * len(kinds) + [ctypes.c_int64] * 2)
+    return call, engine().entries[0].place, made
 
 
 @lru_cache(maxsize=64)
@@ -300,19 +310,24 @@ def _new_arenas(
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
-    for k, (unit, coefficients) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):
+    D[coefficient_places(system, I)] = system.constants[2]
+    for k, unit in enumerate(system.units):
         I[I[L.KIND] + k] = unit.kind
         I[I[L.ROW] + k] = system.first_rows[k]
         I[I[L.COORDINATE] + k] = -1 if unit.coordinate is None else m.index(unit.coordinate.name)
         I[I[L.LAW] + k] = 0 if unit.law is None else law_address(unit.law)
-        first = I[L.COEF] + L.COEFFICIENTS * k
-        D[first : first + len(coefficients)] = coefficients
     actions = {"ignore": L.IGNORE, "record": L.RECORD, "terminal": L.TERMINAL}
     for k, guard in enumerate(system.guards):
         I[I[L.SIDE] + k] = 1
         I[I[L.ACTION] + k] = actions[guard.action]
         I[I[L.DIRECTION] + k] = ("down", "up", "both").index(guard.direction)
     return I, D
+
+
+def coefficient_places(system: HybridSystem, I: np.ndarray) -> list[int]:
+    """Where in D the coefficients of all units go."""
+    counts = [len(unit.coefficients) for unit in system.units]
+    return [int(I[L.COEF]) + L.COEFFICIENTS * k + j for k, count in enumerate(counts) for j in range(count)]
 
 
 def event_row(system: HybridSystem) -> int:

@@ -10,6 +10,10 @@ from saltus.engine._flow import energies
 @compiled
 def record_step(I, D, steps, t, h):
     """Store a step: when, how long, its inputs and its dense output."""
+    if I[L.WATCH] == 1:
+        watch(I, D, t, h)
+        I[L.NSTEP] += 1
+        return
     I[L.NSTEP] += 1
     row = I[L.NRECORD] * I[L.STEP_ROW]
     steps[row + L.S_TIME] = t
@@ -25,6 +29,26 @@ def record_step(I, D, steps, t, h):
     for i in range(I[L.N] * I[L.NRC]):
         steps[row + i] = D[I[L.DENSE] + i]
     I[L.NRECORD] += 1
+
+
+@compiled
+def watch(I, D, t, h):
+    """Follow the energy balance over a step: energy now, less energy at the start, less work, plus losses."""
+    never_inline()
+    if I[L.NSTEP] == 0:
+        energies(I, D, t, I[L.Y])
+        D[L.BALANCE] = D[I[L.ENERGIES]] + D[I[L.ENERGIES] + 1] + D[L.LOST]
+        D[L.LEVEL] = D[I[L.ENERGIES] + 1]
+        D[L.LARGEST] = D[I[L.ENERGIES]]
+    yn, nx = I[L.YN], I[L.NX]
+    energies(I, D, t + h, yn)
+    kinetic, potential = D[I[L.ENERGIES]], D[I[L.ENERGIES] + 1]
+    work, damping, friction = D[yn + nx], D[yn + nx + 1], D[yn + nx + 2]
+    largest = max(max(D[L.LARGEST], kinetic), abs(potential - D[L.LEVEL]))
+    D[L.LARGEST] = max(max(largest, abs(work)), max(abs(damping), abs(friction)))
+    D[L.RESIDUAL] = kinetic + potential + D[L.LOST] - D[L.BALANCE] - work + damping + friction
+    if not (abs(D[L.RESIDUAL]) <= D[L.WORST] or math.isnan(D[L.WORST])):
+        D[L.WORST] = abs(D[L.RESIDUAL])
 
 
 @compiled
@@ -95,7 +119,8 @@ def close_event(I, D, events, ended):
         return
     if not ended:
         I[L.ARC] += 1
-    row = I[L.NEVENT] * I[L.EVENT_ROW]
+    D[L.LOST] += D[E + L.E_KINETIC] - D[E + L.E_KINETIC_AFTER]
+    row = (I[L.NEVENT] - I[L.FIRST_EVENT]) * I[L.EVENT_ROW]
     for k in range(I[L.EVENT_ROW]):
         events[row + k] = D[E + k]
     I[L.NEVENT] += 1

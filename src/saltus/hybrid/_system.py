@@ -207,7 +207,7 @@ class HybridSystem:
     ) -> np.ndarray:
         """The nearest state, in the metric of the mass matrix, in which no closed grip moves."""
         x, statuses = self.state(state), self.start_statuses(mode)
-        M, J = (np.array(part, dtype=float) for part in self._grip_rows(statuses)(x, self.parameter_values))
+        M, J = (np.array(part, dtype=float) for part in self.grip_rows(statuses)(x, self.parameter_values))
         if J.size:
             v, MJ = x[self.mechanism.nq :], np.linalg.solve(M, J.T)
             x[self.mechanism.nq :] = v - MJ @ np.linalg.lstsq(J @ MJ, J @ v, rcond=1e-12)[0]
@@ -220,11 +220,12 @@ class HybridSystem:
         ]
         if not closed:
             return {}
-        J = np.array(self._grip_rows(statuses)(x, self.parameter_values)[1], dtype=float)
+        J = np.array(self.grip_rows(statuses)(x, self.parameter_values)[1], dtype=float)
         speeds = (J @ x[self.mechanism.nq :]).reshape(-1, 2)
         return dict(zip(closed, map(float, np.hypot(*speeds.T)), strict=True))
 
-    def _grip_rows(self, statuses: Sequence[int]) -> Any:
+    def grip_rows(self, statuses: Sequence[int]) -> Any:
+        """Mass matrix and Jacobian of the closed grips, a function of state and parameters."""
         d = self.dynamics
         rows = [
             position
@@ -348,9 +349,8 @@ class HybridSystem:
             if mass == 0 and inertia > 0:
                 raise InputError(f"{where}: has inertia {inertia:g} kg m^2 but no mass")
         for unit, values in zip(self.units, self.unit_coefficients, strict=True):
-            complaint = unit.complaint(values)
-            if complaint:
-                raise InputError(f"{self.name}'s {unit.name}: {complaint}")
+            if not unit.allowed(np.array([values])).all():
+                raise InputError(f"{self.name}'s {unit.name}: {unit.complaint(values)}")
         for name, limit in zip(self.mechanism.actuators, self.input_limits, strict=True):
             if not limit >= 0:
                 raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")

@@ -1,0 +1,228 @@
+"""A batch: what many runs left behind, an array over the runs for each thing known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from saltus.engine import _many as M
+from saltus.engine._audit import Audit, Check, energy_limit
+from saltus.engine._cases import Cases
+from saltus.engine._event import event_cause, named
+from saltus.engine._simulate import simulate
+from saltus.engine._status import RUNNING, STATUSES
+from saltus.engine._trajectory import Trajectory
+from saltus.errors import InputError, unknown_name
+from saltus.hybrid import HybridSystem
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The summaries of many runs, a row each; ``run`` makes any of them again with its whole record.
+
+    ``options`` are those of `saltus.simulate`; ``figures`` are the user's own; ``errors`` are what
+    controllers raised, by run; ``runs`` are the trajectories, where they were asked for (None where
+    the batch was interrupted before).
+    """
+
+    cases: Cases
+    options: dict[str, Any]
+    events_kept: int
+    integers: np.ndarray
+    doubles: np.ndarray
+    figures: dict[str, np.ndarray] = field(default_factory=dict)
+    errors: dict[int, BaseException] = field(default_factory=dict)
+    runs: list[Trajectory | None] | None = None
+
+    # -- how they ended ---------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of runs."""
+        return len(self.integers)
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def system(self) -> HybridSystem:
+        """The system, with the parameters of the first run."""
+        return self.cases.system
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Status of each run, as a number."""
+        return self.integers[:, M.R_CODE]
+
+    @cached_property
+    def status(self) -> np.ndarray:
+        """Status of each run, by name."""
+        return np.array([STATUSES[code].name for code in range(len(STATUSES))])[self.codes]
+
+    @cached_property
+    def good(self) -> np.ndarray:
+        """Whether each run ended well."""
+        return np.array([STATUSES[code].good for code in range(len(STATUSES))])[self.codes]
+
+    @property
+    def begun(self) -> np.ndarray:
+        """Whether each run was begun; all are, unless the batch was interrupted."""
+        begun: np.ndarray = self.codes != RUNNING
+        return begun
+
+    @property
+    def t_end(self) -> np.ndarray:
+        """Time at which each run ended, s."""
+        return self.doubles[:, M.R_TIME]
+
+    @property
+    def states(self) -> np.ndarray:
+        """The last state (q, v) of each run, a row each."""
+        return self.doubles[:, M.R_STATE : M.R_STATE + len(self.system.state_names)]
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The first state of each run, a row each."""
+        return self.cases.states
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Parameters of all runs, by name."""
+        return dict(zip(self.system.mechanism.parameters, self.cases.parameters.T, strict=True))
+
+    def final(self, run: int) -> dict[str, float]:
+        """The last state of one run, by name."""
+        return named(self.system, self.states[self._index(run)])
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A coordinate or velocity at the end of all runs, or a figure, by name."""
+        names = self.system.state_names
+        if name in names:
+            return self.states[:, names.index(name)]
+        if name in self.figures:
+            return self.figures[name]
+        raise unknown_name("coordinate, velocity or figure", name, [*names, *self.figures], self.system.name)
+
+    @cached_property
+    def modes(self) -> np.ndarray:
+        """Name of the mode in which each run ended."""
+        return _by_row(
+            self.integers[:, M.R_STATUSES : self._first_event], lambda row: self.system.mode_name(row.tolist())
+        )
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Number of accepted integration steps of each run."""
+        return self.integers[:, M.R_STEPS]
+
+    @property
+    def rejected(self) -> np.ndarray:
+        """Number of rejected integration steps of each run."""
+        return self.integers[:, M.R_REJECTED]
+
+    @property
+    def saturated(self) -> np.ndarray:
+        """Whether an actuator's limit ever cut the controller's wish."""
+        cut: np.ndarray = self.integers[:, M.R_SATURATED] > 0
+        return cut
+
+    @property
+    def redundant(self) -> np.ndarray:
+        """Whether closed contacts ever said the same thing twice, so that their forces were not unique."""
+        twice: np.ndarray = self.integers[:, M.R_REDUNDANT] > 0
+        return twice
+
+    # -- events -----------------------------------------------------------------------------
+
+    @property
+    def event_count(self) -> np.ndarray:
+        """Number of events of each run, also of those beyond the kept ones."""
+        return self.integers[:, M.R_EVENTS]
+
+    @property
+    def event_times(self) -> np.ndarray:
+        """Times of the first ``events_kept`` events of each run, s; not a number where there is none."""
+        first = M.R_STATE + len(self.system.state_names)
+        return self.doubles[:, first : first + self.events_kept]
+
+    @cached_property
+    def event_guards(self) -> np.ndarray:
+        """Names of what caused these events; empty where there is none."""
+        rows = self.integers[:, self._first_event :].reshape(self.n * self.events_kept, 2 + len(self.system.units))
+        names = _by_row(rows, lambda row: event_cause(self.system, row[0], row[1], row[2:]) if row[0] else "")
+        return names.reshape(self.n, self.events_kept)
+
+    @property
+    def _first_event(self) -> int:
+        return M.R_STATUSES + len(self.system.units)
+
+    # -- trust ------------------------------------------------------------------------------
+
+    @property
+    def energy_residual(self) -> np.ndarray:
+        """Energy at the end, less energy at the start, less work put in, plus losses, J."""
+        return self.doubles[:, M.R_RESIDUAL]
+
+    @property
+    def energy_worst(self) -> np.ndarray:
+        """The largest magnitude of that residual at the end of any step of each run, J."""
+        return self.doubles[:, M.R_WORST]
+
+    @cached_property
+    def energy_limit(self) -> np.ndarray:
+        """What the audit of a run allows it to be, J."""
+        largest = self.doubles[:, M.R_LARGEST]
+        limit: np.ndarray = energy_limit(self.steps, largest, self.options["rtol"], self.options["atol"])
+        return limit
+
+    def check(self) -> Audit:
+        """Audit all runs that were begun: the worst energy balance, and how many runs miss theirs."""
+        worst, limit = self.energy_worst[self.begun], self.energy_limit[self.begun]
+        if not worst.size:
+            return Audit(())
+        missed = ~(worst <= limit)
+        k = int(np.argmax(np.where(missed, np.inf, worst / limit)))
+        return Audit(
+            (
+                Check("energy balance", float(worst[k]), float(limit[k]), "J"),
+                Check("runs that miss it", float(missed.sum()), 0.0, ""),
+            )
+        )
+
+    # -- more of one run --------------------------------------------------------------------
+
+    def run(self, run: int) -> Trajectory:
+        """Make one run again, bit by bit the same, with its whole record."""
+        k = self._index(run)
+        controller = self.cases.controllers[k]
+        return simulate(self.cases.of(k), self.starts[k], controller=controller, raise_errors=False, **self.options)
+
+    def _index(self, run: int) -> int:
+        if not isinstance(run, (int, np.integer)) or not -self.n <= run < self.n:
+            raise InputError(f"runs are numbered from 0 to {self.n - 1}, got {run!r}")
+        return int(run) % self.n
+
+    def to_dataset(self) -> xarray.Dataset:
+        """The batch as a labelled dataset."""
+        from saltus.engine._dataset import batch_dataset
+
+        return batch_dataset(self)
+
+    def __repr__(self) -> str:
+        ends = ", ".join(f"{count} {name}" for name, count in Counter(self.status.tolist()).most_common())
+        return f"<Batch of {self.n} runs of {self.system.name}: {ends}; {int(self.event_count.sum())} events>"
+
+
+def _by_row(rows: np.ndarray, name: Any) -> np.ndarray:
+    """A name for each row of numbers, made once for all rows that are the same."""
+    if not rows.shape[1]:
+        return np.full(len(rows), name(rows[0]))
+    different, which = np.unique(rows, axis=0, return_inverse=True)
+    return np.array([name(row) for row in different], dtype=str)[which.reshape(-1)]

@@ -1,0 +1,82 @@
+"""Figures of many runs: a user's own numbers, gathered in compiled code along each run or read off its last state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus._native import FIGURES, Entry, compile_entry, function_digest
+from saltus.engine._cases import columns
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+
+_COMPILED: dict[Any, Entry] = {}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Numbers gathered along a run by a function in the compiled subset of Python.
+
+    ``law(moment, t, before, after, old, new, guard, p, out) -> 0`` is called at the start (moment 0,
+    statuses still zero), at each event (1) and at the end (2). It sees the states (q, v) and statuses
+    of the units before and after, the number of the guard (-1 for breaks and samples) and the
+    parameters. ``out`` begins as zeros: a place for each name, then ``memory`` more that are not
+    reported. If it returns anything but 0, the figures of the run are not numbers.
+    """
+
+    names: Sequence[str]
+    law: Callable[..., Any]
+    memory: int = 0
+
+    def __post_init__(self) -> None:
+        names = [self.names] if isinstance(self.names, str) else list(self.names)
+        if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) != len(names):
+            raise InputError(f"figures need names, all different, got {self.names!r}")
+        if not callable(self.law):
+            raise InputError(f"the law of figures is a function, got {self.law!r}")
+        if not isinstance(self.memory, int) or self.memory < 0:
+            raise InputError(f"memory of figures is a number of places, got {self.memory!r}")
+        object.__setattr__(self, "names", tuple(names))
+
+    @property
+    def size(self) -> int:
+        """Places of ``out``."""
+        return len(self.names) + self.memory
+
+    def entry(self) -> Entry:
+        """The law as machine code."""
+        if self.law not in _COMPILED:
+            name = f"figures-{getattr(self.law, '__name__', 'law')}"
+            _COMPILED[self.law] = compile_entry(self.law, FIGURES, name, function_digest(self.law))
+        return _COMPILED[self.law]
+
+
+def expressions_of(system: HybridSystem, given: Mapping[str, Any]) -> Any:
+    """A CasADi function of (t, x, p) that gives a column of figures."""
+    m = system.mechanism
+    known = {symbol.__hash__() for symbol in ca.symvar(ca.vertcat(m.t, m.q, m.v, m.p))}
+    column = []
+    for name, expression in given.items():
+        try:
+            value = ca.SX(expression)
+        except (NotImplementedError, TypeError):  # how CasADi refuses what is no expression
+            raise InputError(f"figure {name!r} must be an expression, got {expression!r}") from None
+        if value.numel() != 1 or any(s.__hash__() not in known for s in ca.symvar(value)):
+            raise InputError(
+                f"figure {name!r} must be one number made of coordinates, velocities, parameters and time of "
+                f"{system.name}, got {expression}"
+            )
+        column.append(value)
+    return ca.Function("figures", [m.t, ca.vertcat(m.q, m.v), m.p], [ca.vertcat(*column)])
+
+
+def at_the_end(
+    function: Any, names: Sequence[str], t: np.ndarray, x: np.ndarray, p: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Values of the expressions at the last states of all runs, one array for each."""
+    values = columns(function, t, x, p)[0]
+    return {name: values[:, k] for k, name in enumerate(names)}

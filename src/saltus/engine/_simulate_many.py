@@ -1,0 +1,336 @@
+"""The one function that makes many runs: check everything, spread them over threads, hand back the summaries."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from saltus._native import pointer_to
+from saltus.engine import _layout as L
+from saltus.engine import _many as M
+from saltus.engine._batch import Batch
+from saltus.engine._cases import Cases, read_cases
+from saltus.engine._control import Control
+from saltus.engine._figures import Figures, at_the_end, expressions_of
+from saltus.engine._program import arenas, batch_loop, coefficient_places
+from saltus.engine._simulate import _check_numbers, _fill, _next_sample
+from saltus.engine._trajectory import Trajectory
+from saltus.errors import BatchInterrupted, InputError
+from saltus.hybrid import HybridSystem
+
+# Rows for events in the memory of a thread: full, they are read and used anew.
+_EVENT_ROOM = 64
+
+# Threads write to their own memory only, and no two of them to one line of the cache.
+_APART = 16
+
+
+def simulate_many(
+    system: HybridSystem,
+    states: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    controllers: Any = None,
+    mode: Mapping[str, str] | None = None,
+    until: float | None = None,
+    start: float = 0.0,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    method: str = "dopri5",
+    max_step: float = math.inf,
+    max_steps: int = 10_000_000,
+    max_events: int = 100_000,
+    events_kept: int = 16,
+    figures: Mapping[str, Any] | Figures | None = None,
+    keep: str = "summary",
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Batch:
+    """Simulate a system many times in compiled code on all cores; each run is, bit by bit, that of `simulate`.
+
+    How many is told by whatever is given for each run; the rest holds for all.
+
+    Parameters
+    ----------
+    states
+        Starts: an array with a row (q, v) for each run, a list of mappings or vectors, one for all,
+        or a mapping of names to numbers or arrays (the robot's default for what is not named).
+    parameters
+        Values that replace the system's own: a number, or an array with one for each run.
+    controllers
+        One for all, or a sequence with one for each run.
+    mode
+        Which grips are ``closed``, ``open`` or ``reaching`` at the start, in all runs.
+    events_kept
+        Of how many events the times are kept; all are counted.
+    figures
+        Numbers of the user's own: expressions of state, parameters and time by name, read at the
+        end, or a `saltus.Figures`, gathered along the run.
+    keep
+        "summary", or "records" to make the trajectories too, as ``batch.runs``.
+    threads
+        How many; one for each core if not given. The results do not depend on it.
+    progress
+        Called now and then with the number of runs made and that of all.
+    """
+    if not isinstance(system, HybridSystem):
+        raise InputError(f"simulate_many needs a robot, such as saltus.robots.hopper(), got {system!r}")
+    until = system.until if until is None else until
+    _check_numbers(start, until, rtol, atol, max_step, None, None, max_steps, max_events)
+    _check_choices(events_kept, keep, threads)
+    options = {
+        "until": until, "start": start, "rtol": rtol, "atol": atol, "method": method, "max_step": max_step,
+        "max_steps": max_steps, "max_events": max_events, "mode": mode,
+    }  # fmt: skip
+    law, names, at_end = _read_figures(system, figures)
+    cases = read_cases(system, states, parameters, controllers, start, mode)
+    work = _Work(cases, options, events_kept, law)
+    threads = min(threads or _cores(), len(cases))
+    with _interrupts_noted(work.stop) as noted:
+        _spread(work, len(cases), _chunk(len(cases), threads), threads, progress)
+    batch = work.batch(names)
+    if at_end is not None:
+        batch = replace(batch, figures=at_the_end(at_end, names, batch.t_end, batch.states, cases.parameters))
+    if noted:
+        raise BatchInterrupted(_told(batch), batch)
+    return _with_records(batch, threads, progress) if keep == "records" else batch
+
+
+def _check_choices(kept: Any, keep: Any, threads: Any) -> None:
+    if not isinstance(kept, int) or not 0 <= kept <= 1_000_000:
+        raise InputError(f"events_kept must be a whole number from 0 to a million, got {kept!r}")
+    if keep not in ("summary", "records"):
+        raise InputError(f"keep must be 'summary' or 'records', got {keep!r}")
+    if threads is not None and (not isinstance(threads, int) or not 0 < threads <= 4096):
+        raise InputError(f"threads must be a positive whole number, got {threads!r}")
+
+
+def _read_figures(system: HybridSystem, given: Any) -> tuple[Figures | None, list[str], Any]:
+    """The law of figures, their names, and the function of the last state, where there are such."""
+    if given is None:
+        return None, [], None
+    if isinstance(given, Figures):
+        given.entry()
+        return given, list(given.names), None
+    if not isinstance(given, Mapping):
+        raise InputError(f"figures are a mapping of names to expressions or a saltus.Figures, got {given!r}")
+    return None, list(given), expressions_of(system, given) if given else None
+
+
+class _Work:
+    """All memory of a batch: the template, what is put into it for each run, and what the runs leave."""
+
+    def __init__(self, cases: Cases, options: dict[str, Any], kept: int, law: Figures | None):
+        self.cases, self.options, self.kept = cases, options, kept
+        self.I, self.D, differing = _template(cases, options)
+        integers, doubles = _own(cases, self.I, differing, options["start"])
+        self.integers = np.ascontiguousarray(np.column_stack([values for _, values in integers]), dtype=np.int64)
+        self.doubles = np.ascontiguousarray(np.column_stack([values for _, values in doubles]), dtype=np.float64)
+        self.places = np.concatenate([place for place, _ in (*integers, *doubles)]).astype(np.int64)
+        count, size = len(cases), law.size if law else 0
+        self.counts = np.zeros((count, M.integers_left(len(cases.system.units), kept)), dtype=np.int64)
+        self.results = np.full((count, M.doubles_left(int(self.I[L.NX]), kept, size)), np.nan)
+        self.call, address, self.alive = batch_loop()
+        entry = law.entry() if law else None
+        self.head = np.array(
+            [
+                address, entry.place if entry else 0, 0, self.I.size, self.D.size, self.integers.shape[1],
+                self.doubles.shape[1], kept, size,
+            ]
+        )  # fmt: skip
+        shared = (self.head, self.I, self.D, self.places, self.integers, self.doubles, self.counts, self.results)
+        self.shared = [pointer_to(array) for array in shared]
+
+    def stop(self) -> None:
+        """Let no thread begin another run, nor go on with a long one."""
+        self.head[M.STOP] = 1
+
+    @property
+    def stopped(self) -> bool:
+        return bool(self.head[M.STOP])
+
+    def task(self) -> Callable[[int, int], int]:
+        """The runs of a range, as one thread makes them, on memory of its own."""
+        sizes = (self.I.size, self.D.size, _EVENT_ROOM * int(self.I[L.EVENT_ROW]))
+        kinds = (np.int64, np.float64, np.float64)
+        own = [np.zeros(size + 2 * _APART, dtype=kind) for size, kind in zip(sizes, kinds, strict=True)]
+        arguments = [*self.shared, *(pointer_to(array[_APART:]) for array in own)]
+
+        def task(first: int, last: int, memory: Any = own) -> int:
+            return int(self.call(*arguments, first, last))
+
+        return task
+
+    def batch(self, names: list[str]) -> Batch:
+        """The summaries so far."""
+        first = M.R_STATE + int(self.I[L.NX]) + self.kept
+        figures = {name: self.results[:, first + k] for k, name in enumerate(names)} if self.head[M.LAW] else {}
+        errors = {}
+        if any(control.failure is not None for control in self.cases.distinct):
+            errors = {k: c.failure for k, c in enumerate(self.cases.controls) if c.failure is not None}
+        return Batch(self.cases, self.options, self.kept, self.counts, self.results, figures, errors)
+
+
+def _template(cases: Cases, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arenas with room for the largest controller; and where runs with and without energy integrals differ."""
+    controls = cases.distinct
+    data, memory, breaks = (max(getattr(c, name).size for c in controls) for name in ("data", "memory", "breaks"))
+    always = _integrals(cases, cases.controls[0])
+    I, D = arenas(cases.system, options["method"], data, memory, breaks, always)
+    _fill(
+        I, D, cases.controls[0], cases.states[0], options["start"], options["until"], options["rtol"], options["atol"],
+        options["max_step"], None,
+    )  # fmt: skip
+    I[I[L.STATUS] : I[L.STATUS] + len(cases.system.units)] = cases.system.start_statuses(options["mode"])
+    I[L.MAXSTEP], I[L.MAXEVENT] = options["max_steps"], options["max_events"]
+    I[L.WATCH], I[L.STEP_ROOM], I[L.EVENT_ROOM] = 1, 2, _EVENT_ROOM
+    differing = np.zeros((0, 3), dtype=np.int64)
+    if any(_integrals(cases, control) != always for control in controls):
+        with_them, without = (
+            arenas(cases.system, options["method"], data, memory, breaks, flag)[0] for flag in (True, False)
+        )
+        places = np.flatnonzero(with_them != without)
+        differing = np.column_stack([places, without[places], with_them[places]])
+    return I, D, differing
+
+
+def _integrals(cases: Cases, control: Control) -> bool:
+    system = cases.system
+    return bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
+
+
+_Columns = list[tuple[np.ndarray, np.ndarray]]
+
+
+def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, start: float) -> tuple[_Columns, _Columns]:
+    """What each run puts into its copy of the template: places in I and in D, and a row of values for each run."""
+    integers: _Columns = [(I[L.SIDE] + np.arange(cases.sides.shape[1]), cases.sides)]
+    doubles: _Columns = [(I[L.Y] + np.arange(cases.states.shape[1]), cases.states)]
+    if cases.varied:
+        doubles.append((I[L.P] + np.arange(cases.parameters.shape[1]), cases.parameters))
+        doubles.append((np.array(coefficient_places(cases.system, I), dtype=np.int64), cases.constants[2]))
+        doubles.append((I[L.LIMIT] + np.arange(I[L.NU]), cases.constants[3]))
+    if len(cases.distinct) > 1:
+        _own_controls(cases, I, start, integers, doubles)
+    if len(differing):
+        flags = np.array([int(_integrals(cases, control)) for control in cases.controls])
+        integers.append((differing[:, 0], differing[:, 1 + flags].T))
+    return integers, doubles
+
+
+def _own_controls(cases: Cases, I: np.ndarray, start: float, integers: _Columns, doubles: _Columns) -> None:
+    """A controller for each run: address, counters, numbers, memory and breaks."""
+    controls = cases.controls
+    places = np.array([L.CONTROL_KIND, L.CONTROL, L.NBREAK, L.PIECE])
+    rows = [(c.kind, c.address, c.breaks.size, int(np.searchsorted(c.breaks, start, side="right"))) for c in controls]
+    integers.append((places, np.array(rows, dtype=np.int64)))
+    samples = [float(_next_sample(start, c.period)) if c.kind == L.SAMPLED else 0.0 for c in controls]
+    doubles.append((np.array([L.PERIOD, L.T_SAMPLE]), np.column_stack([[c.period for c in controls], samples])))
+    for place, name in ((L.DATA, "data"), (L.MEM, "memory"), (L.BREAKS, "breaks")):
+        blocks = [getattr(control, name) for control in controls]
+        table = np.zeros((len(blocks), max(block.size for block in blocks)))
+        for row, block in zip(table, blocks, strict=True):
+            row[: block.size] = block
+        doubles.append((I[place] + np.arange(table.shape[1]), table))
+
+
+# -- threads --------------------------------------------------------------------------------
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _chunk(count: int, threads: int) -> int:
+    """Runs that a thread makes in one call: few enough that all threads end at nearly the same time."""
+    return max(1, min(64, count // (threads * 32)))
+
+
+def _spread(work: Any, count: int, chunk: int, threads: int, progress: Callable[[int, int], None] | None) -> None:
+    """Give chunks of runs to threads as these become free, until all are made or the work is stopped."""
+    begins = iter(range(0, count, chunk))
+    made: list[int] = []
+
+    def thread() -> None:
+        task = work.task()
+        for first in begins:
+            if work.stopped:
+                return
+            made.append(task(first, min(first + chunk, count)))
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="saltus") as pool:
+        futures = [pool.submit(thread) for _ in range(threads)]
+        try:
+            while wait(futures, timeout=0.1).not_done:
+                if progress is not None:
+                    progress(sum(made), count)
+                if any(future.done() and future.exception() for future in futures):
+                    work.stop()
+        except BaseException:
+            work.stop()
+            raise
+    for future in futures:
+        future.result()
+    if progress is not None:
+        progress(sum(made), count)
+
+
+@contextlib.contextmanager
+def _interrupts_noted(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """While threads work, Ctrl-C is noted and stops them: nothing that is made is lost."""
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+
+    def note(number: int, frame: Any) -> None:
+        noted.append(number)
+        stop()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _told(batch: Batch) -> str:
+    return f"{batch.system.name}: stopped by the user; of {batch.n} runs {int(batch.begun.sum())} were begun"
+
+
+class _Records:
+    """The trajectories of a batch, made again one by one."""
+
+    def __init__(self, batch: Batch):
+        self.batch, self.stopped = batch, False
+        self.runs: list[Trajectory | None] = [None] * batch.n
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def task(self) -> Callable[[int, int], int]:
+        def task(first: int, last: int) -> int:
+            for k in range(first, last):
+                self.runs[k] = self.batch.run(k)
+            return last - first
+
+        return task
+
+
+def _with_records(batch: Batch, threads: int, progress: Callable[[int, int], None] | None) -> Batch:
+    records = _Records(batch)
+    with _interrupts_noted(records.stop) as noted:
+        _spread(records, batch.n, 1, threads, progress)
+    kept = replace(batch, runs=records.runs)
+    if noted:
+        raise BatchInterrupted(_told(kept), kept)
+    return kept
