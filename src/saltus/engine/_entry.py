@@ -9,7 +9,7 @@ from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs
-from saltus.engine._guards import arm, floor_of, guards, kinematics, sizes
+from saltus.engine._guards import arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
 
@@ -97,6 +97,7 @@ def zero_on_entry(I, D):
     never_inline()
     nunit, g0, zero = I[L.NUNIT], I[L.G0], I[L.ZERO]
     guards(I, D, I[L.LAM], g0)
+    slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
     sizes(I, D, D[L.T], I[L.Y])
     for slot in range(I[L.NGUARD]):
         floor = floor_of(I, D, slot)

@@ -26,6 +26,7 @@ _ADDRESSES = [
     "GAPS",
     "ENERGY",
     "SIZES",
+    "RATES",
     "CONTROL",
     "PLASTIC",
     "STEP",
@@ -99,8 +100,13 @@ _DOUBLES = [
     "GAP_REACH",
     "GAP_USER",
     "SIZE",  # what the sizes kernel writes: how large the numbers are of which each of these is made
+    "RATE_V",  # what the rates kernel writes: of velocities of contact rows, of reach, of the robot's guards
+    "RATE_REACH",
+    "RATE_USER",
     "G0",  # guards at the start of the step
     "G1",  # at its end
+    "SLOPE0",  # their rates in time, of those made of positions and velocities
+    "SLOPE1",
     "GLOW",  # smallest and largest over the samples of a step
     "GHIGH",
     "GRID",  # guards on a grid over the step

@@ -20,7 +20,7 @@ from saltus.engine._status import (
     STEP_LIMIT,
     STEPS_FULL,
 )
-from saltus.engine._tableau import step
+from saltus.engine._tableau import IF_ACCEPTED, NO_DENSE, step
 
 # Logarithm of the smallest error that the step controller remembers.
 LOWEST_ERROR = math.log(1e-4)
@@ -103,7 +103,8 @@ def advance(I, D, steps, events):
         if arrives:
             h = stop - t
 
-        code = step(I, D, t, h, 0)
+        # where no step is kept, dense output is made for those on which a guard may be zero
+        code = step(I, D, t, h, NO_DENSE if I[L.WATCH] == 1 and I[L.NCLOSED] == 0 else IF_ACCEPTED)
         error = D[L.ERROR]
         if code != 0 or not error <= 1.0:
             I[L.NREJECT] += 1
@@ -174,6 +175,7 @@ def advance(I, D, steps, events):
                 return STALLED if which >= 0 else COLLAPSE
         for slot in range(I[L.NGUARD]):
             D[I[L.G0] + slot] = D[I[L.G1] + slot]
+            D[I[L.SLOPE0] + slot] = D[I[L.SLOPE1] + slot]
             # sizes are those of the entry: the guard was zero there
             if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot):
                 I[I[L.ZERO] + slot] = 0

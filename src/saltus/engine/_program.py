@@ -129,7 +129,7 @@ def _parts(units: int, guards: int) -> dict[int, int]:
 
 
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
-    """Source of the mode-free kernels of a system: free, terms, gaps, sizes, energy.
+    """Source of the mode-free kernels of a system: free, terms, gaps, rates, sizes, energy.
 
     A size bounds what a guard is the sum of, from its gradient; it tells zero from rounding.
     """
@@ -149,7 +149,11 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
     kinematic = _kinematics(system, J)
     sizes = [_size(kinematic[k], ca.vertcat(d.t, d.x)) for k in range(kinematic.numel())]
+    # the kernel of rates is given the rate of the state in place of inputs
+    rate = ca.SX.sym("rate", d.x.numel())
+    rates = ca.jtimes(kinematic[len(positions) :], ca.vertcat(d.t, d.x), ca.vertcat(1, rate))
     return {
+        "rates": emit("rates", (d.t, d.x, rate, d.p), rates),
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
@@ -269,7 +273,8 @@ def _new_arenas(
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
-        "SIZE": 2 * nr + nunit + nuser, "G0": ng, "G1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
+        "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
+        "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
         "ROOT": ng,
         "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
@@ -297,7 +302,13 @@ def _new_arenas(
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
     I, D = L.arenas(sizes, doubles, integers)
-    for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.SIZES, "sizes"), (L.ENERGY, "energy")):
+    for place, name in (
+        (L.FREE, "free"),
+        (L.GAPS, "gaps"),
+        (L.SIZES, "sizes"),
+        (L.RATES, "rates"),
+        (L.ENERGY, "energy"),
+    ):
         I[place] = made.address(name)
     I[L.NSTAGE], I[L.NEXTRA], I[L.ORDER] = tableau.count, len(tableau.extra_stages), tableau.order
     I[L.STEP] = _step(method, n).place
