@@ -12,7 +12,7 @@ from saltus.engine._guards import guard_at, guards, kinematics
 from saltus.engine._impact import impact
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
-from saltus.engine._tableau import CERTAIN, step
+from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
 
 
 @compiled
@@ -53,8 +53,8 @@ def land(I, D, t, h, s, which):
     rate = slope_at(I, D, t, h, s, which)
     length, change = s * h, 0.0
     last = math.inf
-    for _ in range(6):
-        if step(I, D, t, length, CERTAIN) != 0:
+    for attempt in range(6):
+        if step(I, D, t, length, NO_DENSE) != 0:
             return -1.0
         kinematics(I, D, t + length, I[L.YN])
         guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
@@ -62,12 +62,16 @@ def land(I, D, t, h, s, which):
         if abs(g) > last:
             # the guard is no smooth function of time: keep what the bracket gave
             length += change
-            return length if step(I, D, t, length, CERTAIN) == 0 else -1.0
+            if step(I, D, t, length, NO_DENSE) != 0:
+                return -1.0
+            break
         change = g / rate if rate < 0.0 else 0.0
-        if abs(change) <= 0.5 * ulp(t + length) or not 0.0 < length - change <= h * (1.0 + 1e-9):
+        if attempt == 5 or abs(change) <= 0.5 * ulp(t + length) or not 0.0 < length - change <= h * (1.0 + 1e-9):
             break
         last = abs(g)
         length -= change
+    if I[L.WATCH] == 0 and step(I, D, t, length, DENSE_ONLY) != 0:
+        return -1.0
     return length
 
 

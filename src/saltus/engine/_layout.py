@@ -66,6 +66,7 @@ _STATE = [
     "UNRESOLVED",
     "SAME_TIME",
     "REJECTED",
+    "FAILED",  # a law of figures did
     "WATCH",  # no step is kept: its energies are watched instead
     "FIRST_EVENT",  # number of the event in the first row of the record
 ]

@@ -20,10 +20,8 @@ from saltus.engine._status import (
     STEP_LIMIT,
     STEPS_FULL,
 )
+from saltus.engine._stepsize import grown, shrunk
 from saltus.engine._tableau import IF_ACCEPTED, NO_DENSE, step
-
-# Logarithm of the smallest error that the step controller remembers.
-LOWEST_ERROR = math.log(1e-4)
 
 
 @compiled
@@ -109,21 +107,14 @@ def advance(I, D, steps, events):
         if code != 0 or not error <= 1.0:
             I[L.NREJECT] += 1
             I[L.REJECTED] = 1
-            if code != 0 or not math.isfinite(error):
-                D[L.H] = 0.1 * h
-            else:
-                D[L.H] = h * max(0.2, 0.9 * error ** (-1.0 / I[L.ORDER]))
+            D[L.H] = shrunk(h, math.nan if code != 0 else error, I[L.ORDER])
             if D[L.H] <= ulp(t):
                 if code != 0:
                     return code
                 return COLLAPSE if math.isfinite(error) else NOT_FINITE
             continue
 
-        # the natural size of the next step, by Gustafsson's controller [hairer1993, IV.2]
-        size = math.log(max(error, 1e-10))
-        factor = 0.9 * math.exp(0.04 * D[L.ERROR_OLD] - (1.0 / I[L.ORDER] - 0.03) * size)
-        factor = min(max(factor, 0.2), 1.0 if I[L.REJECTED] == 1 else 10.0)
-        D[L.ERROR_OLD] = max(size, LOWEST_ERROR)
+        factor, D[L.ERROR_OLD] = grown(error, D[L.ERROR_OLD], I[L.REJECTED] == 1, I[L.ORDER])
         I[L.REJECTED] = 0
         natural = h * factor
         if arrives:

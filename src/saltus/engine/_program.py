@@ -40,6 +40,7 @@ from saltus.engine._many import many
 from saltus.engine._sample import sample
 from saltus.engine._tableau import find_method, step_part, step_source
 from saltus.engine._transition import transition
+from saltus.engine._wide import wide
 from saltus.hybrid import HybridSystem
 
 _POINTER = ctypes.c_void_p
@@ -97,11 +98,12 @@ def transition_entry() -> Any:
     return ctypes_entry(made, ctypes.c_int64, [_POINTER] * 6), made
 
 
-@lru_cache(maxsize=1)
-def batch_loop() -> tuple[Any, int, Any]:
+@lru_cache(maxsize=2)
+def batch_loop(*, lanes: bool) -> tuple[Any, int, Any]:
     """The loop over many runs as a Python callable, the address of the loop that it calls, and what must stay alive."""
     kinds = [INTEGERS, INTEGERS, DOUBLES, INTEGERS, INTEGERS, DOUBLES, INTEGERS, DOUBLES, INTEGERS, DOUBLES, DOUBLES]
-    made = compile_entry(many, types.int64(*kinds, types.int64, types.int64), "many", _ENGINE_KEY)
+    function, name = (wide, "wide") if lanes else (many, "many")
+    made = compile_entry(function, types.int64(*kinds, types.int64, types.int64), name, _ENGINE_KEY)
     call = ctypes_entry(made, ctypes.c_int64, [_POINTER] * len(kinds) + [ctypes.c_int64] * 2)
     return call, engine().entries[0].place, made
 

@@ -42,8 +42,12 @@ def watch(I, D, t, h):
         D[L.LARGEST] = D[I[L.ENERGIES]]
     yn, nx = I[L.YN], I[L.NX]
     energies(I, D, t + h, yn)
-    kinetic, potential = D[I[L.ENERGIES]], D[I[L.ENERGIES] + 1]
-    work, damping, friction = D[yn + nx], D[yn + nx + 1], D[yn + nx + 2]
+    follow_energy(D, D[I[L.ENERGIES]], D[I[L.ENERGIES] + 1], D[yn + nx], D[yn + nx + 1], D[yn + nx + 2])
+
+
+@compiled
+def follow_energy(D, kinetic, potential, work, damping, friction):
+    """Note what the energy balance misses, now and at worst, and the largest energy in it."""
     largest = max(max(D[L.LARGEST], kinetic), abs(potential - D[L.LEVEL]))
     D[L.LARGEST] = max(max(largest, abs(work)), max(abs(damping), abs(friction)))
     D[L.RESIDUAL] = kinetic + potential + D[L.LOST] - D[L.BALANCE] - work + damping + friction

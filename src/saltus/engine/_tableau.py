@@ -66,9 +66,9 @@ def find_method(name: str) -> Tableau:
     return tableau
 
 
-# What a step makes: the step and, if its error is at most one, its dense output; both in any case;
-# the step alone; the dense output of the step just made.
-IF_ACCEPTED, CERTAIN, NO_DENSE, DENSE_ONLY = range(4)
+# What a step makes: the step and, if its error is at most one, its dense output; the step alone; the
+# dense output of the step just made.
+IF_ACCEPTED, NO_DENSE, DENSE_ONLY = range(3)
 
 
 def _combination(weights: tuple[float, ...]) -> str:
