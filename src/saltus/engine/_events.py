@@ -140,6 +140,8 @@ def change_units(I, D, t, y):
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
+                if kind == JOINT:
+                    D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0
                 tested = True
             else:
                 if kind == GRIP:

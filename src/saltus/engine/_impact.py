@@ -6,6 +6,7 @@ from saltus._native import call_kernel, call_law, call_part, compiled, never_inl
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
+from saltus.engine._flow import eliminate
 from saltus.engine._guards import EPSILON, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
@@ -149,7 +150,7 @@ def impact_part(I, D, t, h, y, b, c):
         code = _strike(I, D)
     if code == 0:
         apply_impulses(I, D, y)
-        _set_flags(I, D)
+        _set_flags(I, D, y)
         _zeno(I, D, t, y)
     return code
 
@@ -237,7 +238,7 @@ def _velocity_after(I, D, row):
 
 
 @compiled
-def _set_flags(I, D):
+def _set_flags(I, D, y):
     """From the outcome of an impact: which units rest now, and which of their rows stand still."""
     never_inline()
     for unit in range(I[L.NUNIT]):
@@ -254,6 +255,8 @@ def _set_flags(I, D):
             # dry friction gives no impulse: what stuck moves with the rest
             I[I[L.TOUCH] + unit] = max(resting, strike) if stopped else 0
             I[I[L.STILL] + unit] = 1 if stopped else 0
+            if stopped:
+                D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly: rounding is not a motion into the stop
             continue
         if resting == 0 and strike == 0:
             continue
@@ -270,6 +273,62 @@ def _set_flags(I, D):
 
 
 @compiled
+def _end_rocking(I, D, t, y):
+    """Bring to rest what an impact elsewhere lifts off the ground less than can be followed.
+
+    A body that rocks from one point to another does so at ever shorter intervals. What was lifted
+    stops together with all that rests; whether it then stays is for the forces to say.
+    """
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        row = I[I[L.ROW] + unit] + 1
+        if I[I[L.KIND] + unit] != GROUND or I[I[L.STRIKE] + unit] != 0 or I[I[L.TOUCH] + unit] == 1:
+            continue
+        if D[I[L.BEFORE] + row] != 0.0 or D[I[L.GAP] + row] > 1e-9:
+            continue  # it was in the air
+        if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+            continue
+        _keep_grips(I, D)
+        v, fall = D[I[L.W_V] + row], -D[I[L.REDUCED_B] + row]
+        if fall > 0.0 and v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]:
+            I[I[L.TOUCH] + unit] = 1
+            I[I[L.STILL] + unit] = 0
+            _stop_all(I, D, y)
+            if abs(D[I[L.W_V] + row - 1]) <= abs(v):
+                I[I[L.STILL] + unit] = 1
+
+
+@compiled
+def _stop_all(I, D, y):
+    """Stop every row that rests, by the terms of the present state."""
+    never_inline()
+    nr, nv, nq, n = I[L.NROW], I[L.NV], I[L.NQ], 0
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.TOUCH] + unit] != 0:
+            row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+            if kind != GROUND or I[I[L.STILL] + unit] == 1:
+                I[I[L.ACTIVE_ROW] + n] = row
+                n += 1
+            if kind != JOINT:
+                I[I[L.ACTIVE_ROW] + n] = row + 1
+                n += 1
+    for i in range(n):
+        row = I[I[L.ACTIVE_ROW] + i]
+        for j in range(n):
+            D[I[L.SOLVE] + i * (n + 1) + j] = D[I[L.W_A] + row * nr + I[I[L.ACTIVE_ROW] + j]]
+        D[I[L.SOLVE] + i * (n + 1) + n] = -D[I[L.W_V] + row]
+    if not eliminate(I, D, n):
+        return
+    for i in range(n):
+        row, amount = I[I[L.ACTIVE_ROW] + i], D[I[L.SOLVE] + i * (n + 1) + n]
+        D[I[L.IMPULSE] + row] += amount
+        for j in range(nv):
+            D[y + nq + j] += amount * D[I[L.W_MJ] + row * nv + j]
+        for r in range(nr):
+            D[I[L.W_V] + r] += D[I[L.W_A] + r * nr + row] * amount
+
+
+@compiled
 def _zeno(I, D, t, y):
     """Bring a unit to rest when all bounces to come, ever smaller, take no time together.
 
@@ -279,6 +338,7 @@ def _zeno(I, D, t, y):
     never_inline()
     nr = I[L.NROW]
     sizes(I, D, t, y)
+    _end_rocking(I, D, t, y)
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != GROUND or I[I[L.STRIKE] + unit] == 0 or I[I[L.TOUCH] + unit] == 1:
             continue
