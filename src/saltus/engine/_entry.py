@@ -138,20 +138,23 @@ def obey(I, D, t, y):
     """Open grips, close those that can hold where they are, let the others reach for something."""
     never_inline()
     flags_of_closed(I)
+    sizes(I, D, t, y)
     closing = False
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != GRIP:
             continue
         place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
         choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
+        # at the edge it reaches for what it enters, and what it let go it has yet to leave
+        edge = floor_of(I, D, L.SLOTS * unit)
         if wish == CLOSE and I[place] == OPEN:
-            if choosy and D[I[L.GAP_REACH] + unit] > 0.0:
+            if choosy and D[I[L.GAP_REACH] + unit] > -edge:
                 I[place] = REACHING
             else:
                 I[I[L.STRIKE] + unit] = 1
                 closing = True
         elif wish == RELEASE and I[place] == CLOSED:
-            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < 0.0 else OPEN
+            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < edge else OPEN
             I[I[L.TOUCH] + unit] = 0
         elif wish == RELEASE and I[place] == REACHING:
             I[place] = OPEN

@@ -130,7 +130,12 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     user = [ca.SX(guard.expression) for guard in system.guards]
     reach = [ca.SX(unit.reach) for unit in system.units]
     kinematic = ca.vertcat(*positions, J @ d.v, *reach, *user)
-    sizes = [_size(kinematic[k], ca.vertcat(d.t, d.x)) for k in range(kinematic.numel())]
+    state = ca.vertcat(d.t, d.x)
+    sizes = [_size(kinematic[k], state) for k in range(kinematic.numel())]
+    for k, unit in enumerate(system.units):
+        # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
+        own = ca.vertcat(*(_size(position, state) for _, position in unit.rows), *map(ca.SX, unit.fixed))
+        sizes[2 * len(positions) + k] = ca.sum1(ca.fabs(own))
     return {
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
         "free": emit("free", inputs, free, d.solver.pivots),
