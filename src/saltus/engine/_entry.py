@@ -22,12 +22,19 @@ def place_units(I, D, t):
     """At the start: which units are on the ground or at a stop, which strike it, which are leaving."""
     never_inline()
     kinematics(I, D, t, I[L.Y])
+    sizes(I, D, t, I[L.Y])
     striking = False
     for unit in range(I[L.NUNIT]):
         kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
         I[I[L.ENDED] + unit] = -1
         if kind == GRIP:
-            I[I[L.TOUCH] + unit] = touching(kind, I[I[L.STATUS] + unit])
+            status, beyond = I[I[L.STATUS] + unit], D[I[L.GAP_REACH] + unit] > floor_of(I, D, L.SLOTS * unit)
+            I[I[L.TOUCH] + unit] = touching(kind, status)
+            if status == REACHING and not beyond:
+                I[I[L.STRIKE] + unit] = I[I[L.FIRED] + L.SLOTS * unit] = 1
+                striking = True
+            elif status == RELEASED and (beyond or D[c] <= 0.0):
+                I[I[L.STATUS] + unit] = OPEN
             continue
         normal = row + 1 if kind == GROUND else row
         I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= ON_GROUND else 0
@@ -145,10 +152,10 @@ def obey(I, D, t, y):
             continue
         place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
         choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
-        # at the edge it reaches for what it enters, and what it let go it has yet to leave
+        # the edge is within reach, but not for one that leaves just now; what it let go there it has yet to leave
         edge = floor_of(I, D, L.SLOTS * unit)
         if wish == CLOSE and I[place] == OPEN:
-            if choosy and D[I[L.GAP_REACH] + unit] > -edge:
+            if choosy and (D[I[L.GAP_REACH] + unit] > edge or D[I[L.LEFT] + unit] == t):
                 I[place] = REACHING
             else:
                 I[I[L.STRIKE] + unit] = 1

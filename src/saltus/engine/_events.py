@@ -146,6 +146,7 @@ def change_units(I, D, t, y):
             else:
                 if kind == GRIP:
                     I[I[L.STATUS] + unit] = target
+                    D[I[L.LEFT] + unit] = t
                 else:
                     I[I[L.ENDED] + unit] = status
                 I[I[L.CANDIDATES] + unit] = 1 << target

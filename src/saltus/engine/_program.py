@@ -222,7 +222,7 @@ def _new_arenas(
         "ROOT": ng,
         "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
-        "ANCHOR": nr, "ENERGIES": 2, "EVENT": event_row(system),
+        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "KIND",
@@ -259,6 +259,7 @@ def _new_arenas(
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
+    D[I[L.LEFT] : I[L.LEFT] + nunit] = math.nan
     for k, (unit, coefficients) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):
         I[I[L.KIND] + k] = unit.kind
         I[I[L.ROW] + k] = system.first_rows[k]
