@@ -47,15 +47,17 @@ def _scales_of(I, D, unit, lam):
     """Sizes of forces and accelerations at a unit, to tell zero from small."""
     never_inline()
     row, nr = I[I[L.ROW] + unit], I[L.NROW]
-    acceleration = 0.0
+    acceleration = parts = 0.0
     for r in range(nr):
         acceleration = max(acceleration, abs(D[I[L.W_B] + r]))
     force = abs(D[lam + row])
     if I[I[L.KIND] + unit] == GROUND:
         row += 1
         force += abs(D[lam + row])
+    for r in range(nr):
+        parts += abs(D[I[L.W_A] + row * nr + r] * D[lam + r])
     force += acceleration / max(1e-300, D[I[L.W_A] + row * nr + row])
-    return force, acceleration
+    return force, max(acceleration, parts)
 
 
 @compiled
