@@ -1,4 +1,4 @@
-"""Grips against independent mechanics: held for a minute, struck through, closed in flight, and within reach of bars."""
+"""Grips against independent mechanics: held for a minute, struck through, closed in flight, within reach of bars."""
 
 import math
 
