@@ -34,7 +34,7 @@ def _check(hold: Hold, capture: Any) -> None:
     for value in hold.fixed:
         if isinstance(value, Real) and not math.isfinite(value):
             raise InputError(f"a {what} is where finite numbers say, got {value}")
-    if isinstance(capture, Real) and not capture > 0:
+    if isinstance(capture, Real) and not float(capture) > 0:
         raise InputError(f"a {what} of capture {capture:g} m can never be entered; it must be positive")
 
 

@@ -72,7 +72,7 @@ class JointUnit:
     )
 
     def __post_init__(self) -> None:
-        if isinstance(self.viscous, Real) and not 0 <= self.viscous < math.inf:
+        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
             raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property
