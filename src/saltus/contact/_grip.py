@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import casadi as ca
@@ -11,6 +13,7 @@ import numpy as np
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE
+from saltus.errors import InputError
 from saltus.mechanism import Point
 
 OPEN, CLOSED, REACHING, RELEASED = range(4)
@@ -27,12 +30,25 @@ class Hold(Protocol):
         """How far a point is from where it can hold, m; not positive there."""
 
 
+def _check(hold: Hold, capture: Any) -> None:
+    """Refuse numbers that no bar, line or wall has; expressions are for the parameters' own limits."""
+    what = type(hold).__name__.lower()
+    for value in hold.fixed:
+        if isinstance(value, Real) and not math.isfinite(value):
+            raise InputError(f"a {what} is where finite numbers say, got {value}")
+    if isinstance(capture, Real) and not float(capture) > 0:
+        raise InputError(f"a {what} of capture {capture:g} m can never be entered; it must be positive")
+
+
 @dataclass(frozen=True)
 class Bar:
     """A bar seen end-on: held by a point within ``capture`` of its centre (m)."""
 
     at: tuple[Any, Any]
     capture: Any
+
+    def __post_init__(self) -> None:
+        _check(self, self.capture)
 
     @property
     def fixed(self) -> tuple[Any, ...]:
@@ -50,6 +66,11 @@ class Line:
     end: tuple[Any, Any]
     capture: Any
     endless: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self, self.capture)
+        if all(isinstance(value, Real) for value in (*self.start, *self.end)) and self.start == self.end:
+            raise InputError(f"a line needs two different points, got {self.start} twice")
 
     @property
     def fixed(self) -> tuple[Any, ...]:
@@ -72,6 +93,9 @@ class Wall:
     through: tuple[Any, Any]
     angle: Any
     capture: Any = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self, None)
 
     @property
     def fixed(self) -> tuple[Any, ...]:

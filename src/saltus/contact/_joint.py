@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import casadi as ca
@@ -15,6 +16,7 @@ import numpy as np
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import FORCE, IMPACT, JOINT, KINEMATIC, NONE, TEST
+from saltus.errors import InputError
 from saltus.mechanism import Coordinate
 
 FREE, STUCK, PLUS, MINUS, LOWER, UPPER = range(6)
@@ -70,6 +72,10 @@ class JointUnit:
         (LOWER, "push", PLUS),
         (UPPER, "push", MINUS),
     )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
+            raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property
     def name(self) -> str:

@@ -22,12 +22,19 @@ def place_units(I, D, t):
     """At the start: which units are on the ground or at a stop, which strike it, which are leaving."""
     never_inline()
     kinematics(I, D, t, I[L.Y])
+    sizes(I, D, t, I[L.Y])
     striking = False
     for unit in range(I[L.NUNIT]):
         kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
         I[I[L.ENDED] + unit] = -1
         if kind == GRIP:
-            I[I[L.TOUCH] + unit] = touching(kind, I[I[L.STATUS] + unit])
+            status, beyond = I[I[L.STATUS] + unit], D[I[L.GAP_REACH] + unit] > floor_of(I, D, L.SLOTS * unit)
+            I[I[L.TOUCH] + unit] = touching(kind, status)
+            if status == REACHING and not beyond:
+                I[I[L.STRIKE] + unit] = I[I[L.FIRED] + L.SLOTS * unit] = 1
+                striking = True
+            elif status == RELEASED and (beyond or D[c] <= 0.0):
+                I[I[L.STATUS] + unit] = OPEN
             continue
         normal = row + 1 if kind == GROUND else row
         I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= ON_GROUND else 0
@@ -139,20 +146,23 @@ def obey(I, D, t, y):
     """Open grips, close those that can hold where they are, let the others reach for something."""
     never_inline()
     flags_of_closed(I)
+    sizes(I, D, t, y)
     closing = False
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != GRIP:
             continue
         place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
         choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
+        # the edge is within reach, but not for one that leaves just now; what it let go there it has yet to leave
+        edge = floor_of(I, D, L.SLOTS * unit)
         if wish == CLOSE and I[place] == OPEN:
-            if choosy and D[I[L.GAP_REACH] + unit] > 0.0:
+            if choosy and (D[I[L.GAP_REACH] + unit] > edge or D[I[L.LEFT] + unit] == t):
                 I[place] = REACHING
             else:
                 I[I[L.STRIKE] + unit] = 1
                 closing = True
         elif wish == RELEASE and I[place] == CLOSED:
-            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < 0.0 else OPEN
+            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < edge else OPEN
             I[I[L.TOUCH] + unit] = 0
         elif wish == RELEASE and I[place] == REACHING:
             I[place] = OPEN

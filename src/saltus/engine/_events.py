@@ -144,10 +144,13 @@ def change_units(I, D, t, y):
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
+                if kind == JOINT:
+                    D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0
                 tested = True
             else:
                 if kind == GRIP:
                     I[I[L.STATUS] + unit] = target
+                    D[I[L.LEFT] + unit] = t
                 else:
                     I[I[L.ENDED] + unit] = status
                 I[I[L.CANDIDATES] + unit] = 1 << target

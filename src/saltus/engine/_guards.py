@@ -123,8 +123,9 @@ def floor_of(I, D, slot):
     stuff, row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)
     place = I[I[L.ROW] + unit] + row
     if stuff == REACH:
-        place = 2 * nr + unit
-    elif stuff == SPEED:
+        # a hand is held where it was caught, which is at the edge to the rounding of that instant
+        return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
+    if stuff == SPEED:
         place += nr
     return 16.0 * EPSILON * D[I[L.SIZE] + place]
 

@@ -6,6 +6,7 @@ from saltus._native import call_kernel, call_law, call_part, compiled, never_inl
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
+from saltus.engine._flow import eliminate
 from saltus.engine._guards import EPSILON, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
@@ -62,11 +63,8 @@ def _keep_grips(I, D):
 
 
 @compiled
-def _answer_of_grips(I, D, striking):
-    """Impulses of the grips that keep them closed under those of the other rows.
-
-    ``striking`` is one where the velocities that closing grips had are to be stopped too, else zero.
-    """
+def _answer_of_grips(I, D):
+    """Impulses of the grips that keep them closed, or close them, under those of the other rows."""
     never_inline()
     nr, R, V, impulse = I[L.NROW], I[L.REDUCED], I[L.REDUCED_V], I[L.IMPULSE]
     for r in range(nr):
@@ -74,7 +72,7 @@ def _answer_of_grips(I, D, striking):
             D[impulse + r] = 0.0
     for k in range(I[L.NBILATERAL] - 1, -1, -1):
         row = I[I[L.KEPT] + k]
-        velocity = striking * D[V + row]
+        velocity = D[V + row]
         for r in range(nr):
             if r != row:
                 earlier = False
@@ -149,7 +147,7 @@ def impact_part(I, D, t, h, y, b, c):
         code = _strike(I, D)
     if code == 0:
         apply_impulses(I, D, y)
-        _set_flags(I, D)
+        _set_flags(I, D, y)
         _zeno(I, D, t, y)
     return code
 
@@ -207,7 +205,7 @@ def _strike(I, D):
             break
     if taking_part > 1 and not change <= 1e-9 * largest:
         return NO_IMPULSE
-    _answer_of_grips(I, D, 1.0)
+    _answer_of_grips(I, D)
     return 0
 
 
@@ -237,7 +235,7 @@ def _velocity_after(I, D, row):
 
 
 @compiled
-def _set_flags(I, D):
+def _set_flags(I, D, y):
     """From the outcome of an impact: which units rest now, and which of their rows stand still."""
     never_inline()
     for unit in range(I[L.NUNIT]):
@@ -254,6 +252,8 @@ def _set_flags(I, D):
             # dry friction gives no impulse: what stuck moves with the rest
             I[I[L.TOUCH] + unit] = max(resting, strike) if stopped else 0
             I[I[L.STILL] + unit] = 1 if stopped else 0
+            if stopped:
+                D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly: rounding is not a motion into the stop
             continue
         if resting == 0 and strike == 0:
             continue
@@ -270,40 +270,74 @@ def _set_flags(I, D):
 
 
 @compiled
+def _stop_all(I, D, y):
+    """Stop every row that rests, by the terms of the present state."""
+    never_inline()
+    nr, nv, nq, n = I[L.NROW], I[L.NV], I[L.NQ], 0
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.TOUCH] + unit] != 0:
+            row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+            if kind != GROUND or I[I[L.STILL] + unit] == 1:
+                I[I[L.ACTIVE_ROW] + n] = row
+                n += 1
+            if kind != JOINT:
+                I[I[L.ACTIVE_ROW] + n] = row + 1
+                n += 1
+    for i in range(n):
+        row = I[I[L.ACTIVE_ROW] + i]
+        for j in range(n):
+            D[I[L.SOLVE] + i * (n + 1) + j] = D[I[L.W_A] + row * nr + I[I[L.ACTIVE_ROW] + j]]
+        D[I[L.SOLVE] + i * (n + 1) + n] = -D[I[L.W_V] + row]
+    if not eliminate(I, D, n):
+        return
+    for i in range(n):
+        row, amount = I[I[L.ACTIVE_ROW] + i], D[I[L.SOLVE] + i * (n + 1) + n]
+        D[I[L.IMPULSE] + row] += amount
+        for j in range(nv):
+            D[y + nq + j] += amount * D[I[L.W_MJ] + row * nv + j]
+        for r in range(nr):
+            D[I[L.W_V] + r] += D[I[L.W_A] + r * nr + row] * amount
+
+
+@compiled
 def _zeno(I, D, t, y):
-    """Bring a unit to rest when all bounces to come, ever smaller, take no time together.
+    """Bring units to rest when all bounces to come, ever smaller, take no time together or cannot be followed.
 
     They last 2 v / a (1 + r + r^2 + ...), with v the speed and a the fall after this one and r
-    the ratio of speeds after and before.
+    the ratio of speeds after and before. What an impact elsewhere lifts, as in rocking from one
+    point to another, is treated alike. What is stopped stops together with all that rests; whether
+    it then stays is for the forces to say.
     """
     never_inline()
-    nr = I[L.NROW]
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return
     sizes(I, D, t, y)
+    _keep_grips(I, D)
+    ended = False
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] != GROUND or I[I[L.STRIKE] + unit] == 0 or I[I[L.TOUCH] + unit] == 1:
+        I[I[L.PICK] + unit] = 0
+        if I[I[L.KIND] + unit] != GROUND or I[I[L.TOUCH] + unit] == 1:
             continue
-        row = I[I[L.ROW] + unit] + 1
-        v, _ = _velocity_after(I, D, row)
-        if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
-            continue
-        _keep_grips(I, D)
-        fall = -D[I[L.REDUCED_B] + row]
-        ratio = -v / D[I[L.BEFORE] + row]
+        row, strikes = I[I[L.ROW] + unit] + 1, I[I[L.STRIKE] + unit] != 0
+        before, v, fall = D[I[L.BEFORE] + row], D[I[L.W_V] + row], -D[I[L.REDUCED_B] + row]
+        if not strikes and (before != 0.0 or D[I[L.GAP] + row] > 1e-9):
+            continue  # it was in the air
+        ratio = -v / before if strikes else 0.0
         if not (fall > 0.0 and 0.0 <= ratio < 1.0):
             continue
-        soon = 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
+        soon = strikes and 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
         # a bounce lower than the rounding of the gap cannot be followed
         flat = v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
-        if not (soon or flat):
-            continue
-        amount = -v / D[I[L.REDUCED] + row * nr + row]
-        for r in range(nr):
-            D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
-            D[I[L.IMPULSE] + r] = 0.0
-        D[I[L.IMPULSE] + row] = amount
-        _answer_of_grips(I, D, 0.0)
-        apply_impulses(I, D, y)
-        for r in range(nr):
-            D[I[L.IMPULSE] + r] += D[I[L.LAMD] + r]
-        I[I[L.TOUCH] + unit] = 1
-        I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+        if soon or flat:
+            ended = True
+            I[I[L.PICK] + unit] = 1
+            I[I[L.TOUCH] + unit] = 1
+            I[I[L.STILL] + unit] = 1 if strikes and D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+    if ended:
+        _stop_all(I, D, y)
+    for unit in range(I[L.NUNIT]):
+        row = I[I[L.ROW] + unit]
+        if I[I[L.PICK] + unit] == 1 and I[I[L.STRIKE] + unit] == 0:
+            # it slides on only if that can be told from the rounding that ended its rocking
+            slowest = -8.0 * EPSILON * D[I[L.REDUCED_B] + row + 1] * D[I[L.SIZE] + row + 1]
+            I[I[L.STILL] + unit] = 1 if D[I[L.W_V] + row] ** 2 <= slowest else 0

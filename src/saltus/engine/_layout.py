@@ -125,6 +125,7 @@ _DOUBLES = [
     "LAW_IN",
     "LAW_OUT",
     "ANCHOR",  # where a closed row is held
+    "LEFT",  # when a grip last left what it had let go
     "ENERGIES",
     "EVENT",  # the event being recorded
 ]

@@ -150,10 +150,15 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     free = ca.vertcat(d.qdot, d.free_acceleration, powers)
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
     kinematic = _kinematics(system, J)
-    sizes = [_size(kinematic[k], ca.vertcat(d.t, d.x)) for k in range(kinematic.numel())]
+    state = ca.vertcat(d.t, d.x)
+    sizes = [_size(kinematic[k], state) for k in range(kinematic.numel())]
+    for k, unit in enumerate(system.units):
+        # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
+        own = ca.vertcat(*(_size(position, state) for _, position in unit.rows), *map(ca.SX, unit.fixed))
+        sizes[2 * len(positions) + k] = ca.sum1(ca.fabs(own))
     # the kernel of rates is given the rate of the state in place of inputs
     rate = ca.SX.sym("rate", d.x.numel())
-    rates = ca.jtimes(kinematic[len(positions) :], ca.vertcat(d.t, d.x), ca.vertcat(1, rate))
+    rates = ca.jtimes(kinematic[len(positions) :], state, ca.vertcat(1, rate))
     return {
         "rates": emit("rates", (d.t, d.x, rate, d.p), rates),
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
@@ -280,7 +285,7 @@ def _new_arenas(
         "ROOT": ng,
         "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
-        "ANCHOR": nr, "ENERGIES": 2, "EVENT": event_row(system),
+        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "KIND",
@@ -323,6 +328,7 @@ def _new_arenas(
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
+    D[I[L.LEFT] : I[L.LEFT] + nunit] = math.nan
     D[coefficient_places(system, I)] = system.constants[2]
     for k, unit in enumerate(system.units):
         I[I[L.KIND] + k] = unit.kind

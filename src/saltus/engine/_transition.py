@@ -443,7 +443,7 @@ def _differentiate_reset(I, D, Q, events, event, t):
     if code != 0:
         return 0 if code == 1 else COLLAPSE
     for unit in range(I[L.NUNIT]):
-        I[I[L.PICK] + unit] = I[I[L.LAW] + unit]
+        I[I[L.NEUTRAL] + unit] = I[I[L.LAW] + unit]
         bounced = I[I[L.KIND] + unit] == GROUND and D[I[L.LAW_OUT] + 2 + 3 * unit] != 1.0
         if bounced and I[I[L.STRIKE] + unit] != 0 and I[I[L.TOUCH] + unit] == 1:
             I[I[L.LAW] + unit] = I[L.PLASTIC]  # the last of infinitely many bounces ends at rest
@@ -475,7 +475,7 @@ def _differentiate_reset(I, D, Q, events, event, t):
     for k in range(nx * nz):
         D[Q[TANGENT] + k] = D[Q[NEXT] + k]
     for unit in range(I[L.NUNIT]):
-        I[I[L.LAW] + unit] = I[I[L.PICK] + unit]
+        I[I[L.LAW] + unit] = I[I[L.NEUTRAL] + unit]
     return 0
 
 
