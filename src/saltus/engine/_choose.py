@@ -9,6 +9,9 @@ from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)
 
+# Where all forces vanish, accelerations are compared with this (m/s^2, rad/s^2): rounding decides nothing.
+SLIGHT = 1e-6
+
 # Relative size below which a margin counts as tied, and below which its change counts as none.
 TIE, NOISE = 1e-9, 1e-13
 
@@ -47,7 +50,7 @@ def _scales_of(I, D, unit, lam):
     """Sizes of forces and accelerations at a unit, to tell zero from small."""
     never_inline()
     row, nr = I[I[L.ROW] + unit], I[L.NROW]
-    acceleration = parts = 0.0
+    acceleration, parts = SLIGHT, 0.0
     for r in range(nr):
         acceleration = max(acceleration, abs(D[I[L.W_B] + r]))
     force = abs(D[lam + row])

@@ -31,7 +31,7 @@ def place_units(I, D, t):
             status, beyond = I[I[L.STATUS] + unit], D[I[L.GAP_REACH] + unit] > floor_of(I, D, L.SLOTS * unit)
             I[I[L.TOUCH] + unit] = touching(kind, status)
             if status == REACHING and not beyond:
-                I[I[L.STRIKE] + unit] = I[I[L.FIRED] + L.SLOTS * unit] = 1
+                I[I[L.STRIKE] + unit] = 1
                 striking = True
             elif status == RELEASED and (beyond or D[c] <= 0.0):
                 I[I[L.STATUS] + unit] = OPEN
@@ -48,7 +48,6 @@ def place_units(I, D, t):
             I[I[L.ZERO] + slot] = 1
             if speed < -ON_GROUND:
                 I[I[L.STRIKE] + unit] = side
-                I[I[L.FIRED] + slot] = 1
                 striking = True
             elif speed <= ON_GROUND:
                 I[I[L.TOUCH] + unit] = side

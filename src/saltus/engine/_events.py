@@ -4,7 +4,7 @@ import math
 
 from saltus._native import compiled, never_inline
 from saltus.contact._behaviour import edge
-from saltus.contact._joint import PLUS
+from saltus.contact._joint import FREE, PLUS
 from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
@@ -59,7 +59,7 @@ def land(I, D, t, h, s, which):
         kinematics(I, D, t + length, I[L.YN])
         guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
         g = D[I[L.G1] + which]
-        if abs(g) > last:
+        if not abs(g) < last:
             # the guard is no smooth function of time: keep what the bracket gave
             length += change
             if step(I, D, t, length, NO_DENSE) != 0:
@@ -177,9 +177,14 @@ def begin(I, D):
     if not place_units(I, D, t):
         return 0
     presume(I, D)
-    first = 0
-    while I[I[L.FIRED] + first] == 0:
-        first += 1
+    first = I[L.NGUARD]
+    for unit in range(I[L.NUNIT] - 1, -1, -1):
+        side = I[I[L.STRIKE] + unit]
+        if side != 0:
+            # a joint that slides has one stop before it, another two
+            both = I[I[L.KIND] + unit] == JOINT and I[I[L.STATUS] + unit] == FREE
+            first = L.SLOTS * unit + (side - 1 if both else 0)
+            I[I[L.FIRED] + first] = 1
     open_event(I, D, t, first, L.CAUSE_GUARD)
     I[L.ENTRY] = L.CAUSE_GUARD
     code = impact(I, D, t, I[L.Y])

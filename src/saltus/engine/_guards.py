@@ -15,9 +15,6 @@ NOT_A_NUMBER, TOO_LONG = -1, -2
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
 
-# Points of the grid on which a resolved guard is looked at: both ends, near both ends, and quarters.
-RESOLVED_POINTS = 7
-
 # The spacing of doubles near one.
 EPSILON = 2.220446049250313e-16
 
@@ -353,7 +350,7 @@ def locate(I, D, t, h):
 def locate_part(I, D, t, h, a, b, c):
     """The part behind `locate`."""
     ng, grid = I[L.NGUARD], I[L.GRID]
-    count = L.GRID_POINTS if I[L.UNRESOLVED] == 1 else RESOLVED_POINTS
+    count = L.GRID_POINTS if I[L.UNRESOLVED] == 1 else 19
     forces = False
     sizes(I, D, t, I[L.Y])
     for slot in range(ng):

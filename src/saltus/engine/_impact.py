@@ -288,7 +288,7 @@ def _stop_all(I, D, y):
         for j in range(n):
             D[I[L.SOLVE] + i * (n + 1) + j] = D[I[L.W_A] + row * nr + I[I[L.ACTIVE_ROW] + j]]
         D[I[L.SOLVE] + i * (n + 1) + n] = -D[I[L.W_V] + row]
-    if not eliminate(I, D, n):
+    if not eliminate(I, D, n, False):
         return
     for i in range(n):
         row, amount = I[I[L.ACTIVE_ROW] + i], D[I[L.SOLVE] + i * (n + 1) + n]

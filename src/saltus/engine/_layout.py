@@ -55,6 +55,7 @@ _STATE = [
     "STEP_ROW",
     "EVENT_ROW",
     "NACTIVE",
+    "RANK",
     "NGIVEN",
     "NCLOSED",
     "NBILATERAL",
@@ -113,6 +114,7 @@ _DOUBLES = [
     "GRID",  # guards on a grid over the step
     "ROOT",  # where each guard crosses, as a fraction of the step
     "SOLVE",  # the small linear system
+    "WEIGHT",
     "ACTIVE_TIE",
     "GIVEN",  # forces of contact rows that the mode prescribes
     "MARGIN",  # margins of consistency, at once and a moment later

@@ -39,14 +39,19 @@ def accept(I, D):
 
 @compiled
 def settle(I, D, t):
-    """Move the end of a step onto the closed contacts.
+    """Move the end of a step onto the closed contacts, and its dense output with it.
 
     The terms at hand are those of the last stage, the end itself, unless stages for dense output
     came after it.
     """
     if I[L.NEXTRA] > 0:
         flow(I, D, t, I[L.YN], I[L.KD], I[L.LAMD])
-    project(I, D, I[L.YN])
+    yn, change = I[L.YN], I[L.DENSE] + I[L.N]
+    for i in range(I[L.NX]):
+        D[change + i] -= D[yn + i]
+    project(I, D, yn)
+    for i in range(I[L.NX]):
+        D[change + i] += D[yn + i]
 
 
 @compiled

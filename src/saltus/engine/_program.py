@@ -283,7 +283,8 @@ def _new_arenas(
         "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
         "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
         "ROOT": ng,
-        "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
+        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr,
+        "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
         "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 2, "EVENT": event_row(system),
     }  # fmt: skip

@@ -244,7 +244,7 @@ def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
                 entry += D[ties + j] * D[A + row * nr + I[pairs + j]]
             D[S + i * w + j] = entry
         D[S + i * w + n] = -total
-    eliminate(I, D, n)
+    eliminate(I, D, n, False)
     for i in range(n):
         force = D[S + i * w + n]
         D[forces + I[rows + i]] += force
@@ -587,7 +587,7 @@ def settle_columns(I, D, Q, t, y):
                 if level == 0 and place > 0 and p >= 0:
                     wrong -= D[Q[COEF_P] + (L.COEFFICIENTS * unit + place) * n_p + p - nx]
                 D[S + i * w + n] = -wrong
-            if n > 0 and eliminate(I, D, n):
+            if n > 0 and eliminate(I, D, n, False):
                 for i in range(n):
                     amount = D[S + i * w + n]
                     for j in range(nv):
