@@ -51,7 +51,7 @@ class Audit:
 
     def __str__(self) -> str:
         lines = [
-            f"{'ok  ' if c.ok else 'FAIL'} {c.name:<22} {c.value:10.3e} {c.unit:<4} (limit {c.limit:.1e})"
+            f"{'ok  ' if c.ok else 'FAIL'} {c.name:<22} {c.value:10.3e} {c.unit:<6} (limit {c.limit:.1e})"
             for c in self.checks
         ]
         return "\n".join(lines)
