@@ -6,9 +6,9 @@ The rules, which are all there is to know when writing a page:
   ``# file: NAME`` it is written to that file instead.
 * A ```console block has lines that begin with ``$ saltus``; each is run on the command line.
 * What a block prints stands in the ```text block right after it; without one it must print nothing.
-* Shown and printed text are compared line by line and word by word. Whole numbers must be the same; others must agree to
-  the digits shown, within one unit of the last. What is below 1e-9 is rounding, and any such number stands for any other.
-  ``...`` stands for any words of a line, or for any lines where it is alone on one.
+* Shown and printed text are compared line by line and word by word. Whole numbers must be the same; others must agree
+  to the digits shown, within one unit of the last. A difference below 1e-9 is rounding. ``...`` stands for any words of
+  a line, or for any lines where it is alone on one.
 * Blocks in other languages are only shown.
 """
 
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 def blocks(text):
     """Line number, language, content and shown output (None where there is none) of each block that is run."""
     found = [(match.group(1), match.group(2), match.start()) for match in _BLOCK.finditer(text)]
-    for (language, content, start), (after, shown, _) in zip(found, [*found[1:], ("", "", 0)], strict=True):
+    for (language, content, start), (after, shown, _) in zip(found, [*found[1:], ("", "", 0)], strict=False):
         if language in ("python", "console"):
             yield text.count("\n", 0, start) + 1, language, content, shown if after == "text" else None
 
@@ -71,11 +71,9 @@ def same_word(shown, printed):
 
 
 def same_number(shown, printed):
-    one, two = Decimal(shown), Decimal(printed)
-    if abs(one) < ROUNDING and abs(two) < ROUNDING:
-        return True
+    one, apart = Decimal(shown), abs(Decimal(shown) - Decimal(printed))
     whole = shown.lstrip("+-").isdigit()
-    return abs(one - two) <= (0 if whole else Decimal(1).scaleb(one.as_tuple().exponent))
+    return apart < ROUNDING or (not whole and apart <= Decimal(1).scaleb(one.as_tuple().exponent))
 
 
 def same_line(shown, printed):
