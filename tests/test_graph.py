@@ -201,6 +201,13 @@ def test_several_units():
     assert "one unit changing at a time" in graph.title
 
 
+def test_joints_where_forces_jump():
+    graph = saltus.mode_graph(saltus.robots.arm(), by_unit=True)
+    moving = ("stuck", "free+", "free-")
+    expected = {(old, new) for old in moving for new in moving if old != new} | {("lower", "free+"), ("upper", "free-")}
+    assert triples(graph, "jump") == {(f"theta2:{old}", "jump", f"theta2:{new}") for old, new in expected}
+
+
 def test_more_modes_than_can_be_shown_are_shown_unit_by_unit():
     graph = saltus.mode_graph(saltus.robots.rimless_wheel())
     assert len(graph.nodes) == 32
@@ -376,6 +383,8 @@ def awkward():
 def shown_by_mermaid(label):
     """What Mermaid makes of a label; characters that mean something to it must not be left."""
     assert re.fullmatch(r"(?:[\w +\-:.,()=/]|#\d+;)*", label, flags=re.ASCII) or not label.isascii()
+    # list items, definitions of styles (whose last semicolon Mermaid cuts off) and icons
+    assert not re.search(r"^[-+*] |^\d+[.)] |(style|classDef).*:\S*#.*;|fa[bklrs]?:fa-", label)
     return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), label)
 
 
