@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
     from saltus.contact import GroundPoint
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
-    from saltus.hybrid import Guard, HybridSystem, Profile
+    from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph
     from saltus.mechanism import Mechanism
 
 _WHERE = {
@@ -26,6 +26,8 @@ _WHERE = {
     "Command": "saltus.engine",
     "Mechanism": "saltus.mechanism",
     "HybridSystem": "saltus.hybrid",
+    "ModeGraph": "saltus.hybrid",
+    "mode_graph": "saltus.hybrid",
     "Guard": "saltus.hybrid",
     "Profile": "saltus.hybrid",
     "GroundPoint": "saltus.contact",
@@ -41,6 +43,7 @@ __all__ = [
     "Guard",
     "HybridSystem",
     "Mechanism",
+    "ModeGraph",
     "Profile",
     "Rollout",
     "Trajectory",
@@ -49,6 +52,7 @@ __all__ = [
     "control",
     "errors",
     "mechanism",
+    "mode_graph",
     "registry",
     "robots",
     "rollout",

@@ -132,26 +132,13 @@ class Grip:
     law = None
     statuses = ("open", "closed", "reaching", "released")
     guard_names = (("", "", ""), ("", "", ""), ("catch", "", ""), ("leave", "", ""))
+    impacts = ("catch",)
     damping = ()
 
     @property
     def name(self) -> str:
         """The point's name."""
         return self.point.name
-
-    @property
-    def edges(self) -> tuple[tuple[int, str, int], ...]:
-        let_go = ((CLOSED, "open", OPEN), (OPEN, "close", CLOSED))
-        if not self.holds:
-            return let_go
-        return (
-            (OPEN, "close", CLOSED),
-            (OPEN, "close", REACHING),
-            (REACHING, "catch", CLOSED),
-            (REACHING, "open", OPEN),
-            (CLOSED, "open", RELEASED),
-            (RELEASED, "leave", OPEN),
-        )
 
     @property
     def rows(self) -> tuple[tuple[str, Any], ...]:
@@ -179,6 +166,23 @@ class Grip:
 
     def equations(self, status: int) -> Equations:
         return Equations(closed=(0, 1)) if status == CLOSED else Equations()
+
+    def possible(self, values: list[float]) -> tuple[int, ...]:
+        return (OPEN, CLOSED, REACHING, RELEASED) if self.holds else (OPEN, CLOSED)
+
+    def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
+        anywhere = ((OPEN, "close", CLOSED), (CLOSED, "open", OPEN))
+        if not self.holds:
+            return anywhere
+        # at the edge of its reach, or beyond where a run began so, what lets go has left already
+        return (
+            *anywhere,
+            (OPEN, "close", REACHING),
+            (REACHING, "catch", CLOSED),
+            (REACHING, "open", OPEN),
+            (CLOSED, "open", RELEASED),
+            (RELEASED, "leave", OPEN),
+        )
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
         return np.ones(len(values), dtype=bool)
