@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
-    from saltus.contact import GroundPoint
+    from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
     from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph
     from saltus.mechanism import Mechanism
@@ -30,23 +30,29 @@ _WHERE = {
     "mode_graph": "saltus.hybrid",
     "Guard": "saltus.hybrid",
     "Profile": "saltus.hybrid",
-    "GroundPoint": "saltus.contact",
+    **dict.fromkeys(("Bar", "Grip", "GroundPoint", "JointUnit", "Line", "Wall", "Wheel"), "saltus.contact"),
 }
 _MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
 
 __all__ = [
+    "Bar",
     "Batch",
     "Command",
     "Event",
     "Figures",
+    "Grip",
     "GroundPoint",
     "Guard",
     "HybridSystem",
+    "JointUnit",
+    "Line",
     "Mechanism",
     "ModeGraph",
     "Profile",
     "Rollout",
     "Trajectory",
+    "Wall",
+    "Wheel",
     "conformance",
     "contact",
     "control",
