@@ -63,10 +63,9 @@ class Schedule:
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
         # a piece of zeros comes first, for the time before the first start
         table = np.concatenate([np.zeros((table.shape[0], 1, table.shape[2])), table], axis=1)
-        wishes = self._wishes(system)
-        data = np.concatenate(
-            [table.shape, starts[:1], starts, table.reshape(-1), [wishes.shape[1]], wishes.reshape(-1)]
-        )
+        asked = self._wishes(system)
+        parts = (table.shape, starts[:1], starts, table.reshape(-1), [asked.shape[1]], asked.reshape(-1))
+        data = np.concatenate(parts)
         return bind_compiled(law, data, breaks=starts, name="schedule", parameters=_named(system, table.shape))
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +91,7 @@ class Schedule:
         return starts, table
 
     def _wishes(self, system: HybridSystem) -> np.ndarray:
-        """Requests to all units, a row for each piece and one of none before the first; no columns if there are none."""
+        """Requests to all units, a row for each piece after one of none; no columns if there are no requests."""
         if not self.requests:
             return np.zeros((len(self.starts) + 1, 0))
         if len(self.requests) != len(self.starts):
