@@ -1,0 +1,164 @@
+"""What may come of random runs: a good end or a verdict that the state bears out, and audits that close."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus import registry
+from saltus.conformance._draw import MAX_EVENTS, MAX_STEPS, Draw
+from saltus.contact import GRIP
+from saltus.engine import Batch, Trajectory
+from saltus.engine import _many as M
+from saltus.engine._cases import columns
+from saltus.hybrid import HybridSystem
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a run."""
+
+    run: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"run {self.run}: {self.what}"
+
+
+# Ends that need no excuse, and those that are only right where friction is so strong that motion is not unique.
+ALLOWED = ("finished", "terminal", "step_limit")
+OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse")
+OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "event_limit", "stalled")
+
+# A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
+CONDITION, SPEED = 1e10, 1e5
+
+
+def faults(draw: Draw, batch: Batch, every: int = 200) -> list[Fault]:
+    """Everything wrong with the runs of a batch; one of ``every`` runs, and all that are suspicious, are made again."""
+    found = _ends(batch) + _numbers(batch) + _places(batch)
+    suspicious = {fault.run for fault in found}
+    for run in sorted({*range(0, batch.n, every)} - suspicious):
+        found += _record(batch, run)
+    return found
+
+
+def _ends(batch: Batch) -> list[Fault]:
+    """Runs that ended in a status that their state does not bear out."""
+    found = []
+    for run in np.flatnonzero(~np.isin(batch.status, ALLOWED)):
+        status, excuse = batch.status[run], False
+        if status in OF_FRICTION:
+            excuse = friction_decides(batch, run)
+        elif status in OF_ABSURD_NUMBERS:
+            excuse = absurd(batch, run)
+        if not excuse:
+            found.append(Fault(int(run), f"{status} at t = {batch.t_end[run]:.6g} s"))
+    return found
+
+
+def _numbers(batch: Batch) -> list[Fault]:
+    """Good runs whose states are not finite or whose energy does not balance; runs beyond their limits."""
+    found = []
+    finite = np.isfinite(batch.states).all(axis=1)
+    moved = batch.steps > 0
+    opened = batch.good & moved & ~(batch.energy_worst <= batch.energy_limit)
+    for run in np.flatnonzero(batch.good & ~finite):
+        found.append(Fault(int(run), "its last state is not finite"))
+    for run in np.flatnonzero(opened):
+        share = batch.energy_worst[run] / batch.energy_limit[run]
+        found.append(Fault(int(run), f"energy audit open: {share:.3g} of what is allowed"))
+    for run in np.flatnonzero((batch.steps > MAX_STEPS) | (batch.event_count > MAX_EVENTS)):
+        found.append(Fault(int(run), f"{batch.steps[run]} steps and {batch.event_count[run]} events, beyond its limits"))
+    return found
+
+
+def _places(batch: Batch) -> list[Fault]:
+    """Good runs that end below the ground or beyond a stop."""
+    system = batch.system
+    parts = [unit.clearance for unit in system.units]
+    if not parts:
+        return []
+    d = system.dynamics
+    function = ca.Function("clearances", [d.x, d.p], [ca.vertcat(*parts)])
+    least = columns(function, batch.states, batch.cases.parameters)[0].min(axis=1)
+    size = 1 + np.abs(batch.states).max(axis=1)
+    through = batch.good & ~(least >= -(100 * batch.options["rtol"] + 1e-9) * size)
+    return [Fault(int(run), f"ends {-least[run]:.3g} m beyond the ground or a stop") for run in np.flatnonzero(through)]
+
+
+def _record(batch: Batch, run: int) -> list[Fault]:
+    """A run made again with its whole record: the same end, and every law of its audit."""
+    again = batch.run(run)
+    found = []
+    if again.status.name != batch.status[run] or list(again.final.values()) != batch.states[run].tolist():
+        found.append(Fault(run, f"is another when made again: {again.status.name}"))
+    if again.status.good:
+        for check in again.check().checks:
+            if not check.ok and not (check.name == "impacts create energy" and may_create_energy(again)):
+                found.append(Fault(run, f"{check.name}: {check.value:.3g} {check.unit} (limit {check.limit:.2g})"))
+    return found
+
+
+def may_create_energy(run: Trajectory) -> bool:
+    """Whether a law of the robot is known to create energy, in some configurations with friction and restitution."""
+    laws = [unit.law for unit in run.system.units if unit.law is not None]
+    return any(getattr(registry.load("laws", law.name), "MAY_CREATE_ENERGY", False) for law in laws)
+
+
+def absurd(batch: Batch, run: int) -> bool:
+    """Whether a run had speeds that no robot has, or nothing that resists some motion."""
+    x = batch.states[run]
+    speeds = np.abs([batch.starts[run], x])[:, batch.system.mechanism.nq :]
+    if not np.isfinite(x).all() or speeds.max() > SPEED:
+        return bool(speeds[0].max() > SPEED)
+    matrix = np.array(_mass(batch.system)(x, batch.cases.parameters[run])[0], dtype=float)
+    scale = 1 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    return bool(np.linalg.cond(matrix * scale * scale[:, None]) > CONDITION)
+
+
+def _mass(system: HybridSystem) -> Any:
+    d = system.dynamics
+    rows = [position for unit in system.units for _, position in unit.rows]
+    J = ca.jacobian(ca.vertcat(*rows), d.q) if rows else ca.SX.zeros(0, d.v.numel())
+    gaps = [unit.clearance for unit in system.units]
+    return ca.Function("mass", [d.x, d.p], [d.M, J, ca.vertcat(*gaps) if gaps else ca.SX.zeros(0)])
+
+
+def friction_decides(batch: Batch, run: int) -> bool:
+    """Whether friction can make the normal forces of some sliding not unique: no P-matrix, as in Painleve's paradox.
+
+    [glocker2001]: with the tangential forces tied to the normal ones by the directions of sliding,
+    normal accelerations follow from normal forces by a matrix all of whose principal minors must be
+    positive.
+    """
+    system, p = batch.system, batch.cases.parameters[run]
+    mass, J, gaps = (np.array(part, dtype=float) for part in _mass(system)(batch.states[run], p))
+    statuses = batch.integers[run, M.R_STATUSES : M.R_STATUSES + len(system.units)]
+    held, sliding, friction = [], [], []
+    coefficients = batch.cases.of(run).unit_coefficients
+    for k, unit in enumerate(system.units):
+        row = system.first_rows[k]
+        if unit.kind == GRIP and statuses[k] == 1:
+            held += [row, row + 1]
+        elif unit.law is not None and abs(gaps.ravel()[k]) < 1e-6 * (1 + np.abs(batch.states[run]).max()):
+            sliding.append(row)
+            friction.append(coefficients[k][0])
+    A = J @ np.linalg.solve(mass, J.T)
+    if held:
+        inner = A[np.ix_(held, held)]
+        A = A - A[:, held] @ np.linalg.lstsq(inner, A[held], rcond=1e-12)[0]
+    normal = [row + 1 for row in sliding]
+    for signs in itertools.product((-1.0, 1.0), repeat=len(sliding)):
+        tied = A[np.ix_(normal, normal)] - A[np.ix_(normal, sliding)] * (np.array(signs) * friction)
+        scale = np.abs(np.diag(A)[normal])
+        tied /= np.sqrt(np.outer(scale, scale))
+        for size in range(1, len(sliding) + 1):
+            for chosen in itertools.combinations(range(len(sliding)), size):
+                if np.linalg.det(tied[np.ix_(chosen, chosen)]) < 1e-6:
+                    return True
+    return False
