@@ -107,7 +107,7 @@ def _parameter(parameter: Any, value: float, count: int, random: np.random.Gener
     if math.isfinite(lower) and math.isfinite(upper):
         drawn = random.uniform(lower, upper, count)
     else:
-        drawn = (value or 0.3) * 10.0 ** random.uniform(-1, 1, count)
+        drawn = (value or 0.3) * 10.0 ** (random.uniform(-1, 1, count) * random.choice([0.4, 1.0], count))
         if lower == -math.inf:
             drawn *= np.where(random.random(count) < 0.05, -1.0, 1.0)
     edges = [edge for edge in (lower, upper) if math.isfinite(edge) and not (parameter.strict and edge == lower)]

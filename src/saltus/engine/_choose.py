@@ -140,6 +140,37 @@ def _keep(I, block):
 
 
 @compiled
+def _motion(I, D, out):
+    """Accelerations under the present contact forces; returns the size of what they are made of."""
+    never_inline()
+    nv, size = I[L.NV], 0.0
+    for i in range(nv):
+        total, parts = D[I[L.W_ACC] + i], abs(D[I[L.W_ACC] + i])
+        for r in range(I[L.NROW]):
+            part = D[I[L.LAM] + r] * D[I[L.W_MJ] + r * nv + i]
+            total += part
+            parts += abs(part)
+        D[out + i] = total
+        size = max(size, parts)
+    return size
+
+
+@compiled
+def _same_motion(I, D):
+    """Whether the present statuses move as the first consistent ones do: then only names and forces differ.
+
+    So it is where contacts say the same thing twice, as a joint whose dry friction may stick or
+    not while a closed loop holds it.
+    """
+    never_inline()
+    size = _motion(I, D, I[L.YD])
+    for i in range(I[L.NV]):
+        if not abs(D[I[L.YD] + i] - D[I[L.YS] + i]) <= TIE * size:
+            return False
+    return True
+
+
+@compiled
 def _enumerate(I, D, t):
     """Try every combination of candidates; returns how many are consistent and how many undecided."""
     never_inline()
@@ -157,7 +188,10 @@ def _enumerate(I, D, t):
         if verdict == CONSISTENT:
             if consistent == 0:
                 _keep(I, I[L.BEST])
-            consistent += 1
+                _motion(I, D, I[L.YS])
+                consistent = 1
+            elif not _same_motion(I, D):
+                consistent += 1
         elif verdict == UNDECIDED:
             if undecided == 0:
                 _keep(I, I[L.NEUTRAL])

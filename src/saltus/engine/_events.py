@@ -9,7 +9,7 @@ from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._guards import guard_at, guards, kinematics
-from saltus.engine._impact import impact
+from saltus.engine._impact import impact, same_time
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
 from saltus.engine._tableau import step
@@ -19,12 +19,6 @@ from saltus.engine._tableau import step
 def ulp(t):
     """The spacing of doubles near t, and never less than that near one second's thousandth."""
     return 2.3e-16 * max(abs(t), 1e-3)
-
-
-@compiled
-def same_time(t):
-    """Instants nearer than this count as one."""
-    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled

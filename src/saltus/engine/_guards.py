@@ -76,15 +76,33 @@ def sizes(I, D, t, y):
 
 
 @compiled
-def floor_of(I, D, slot):
-    """Below this a guard cannot be told from zero: a few roundings of what it is made of."""
+def _acceleration_size(I, D):
+    """How large the accelerations are of which those of the contact rows are made, where contacts are closed."""
     never_inline()
+    nr, size = I[L.NROW], 0.0
+    for r in range(nr):
+        parts = abs(D[I[L.W_B] + r])
+        for s in range(nr):
+            parts += abs(D[I[L.W_A] + r * nr + s] * D[I[L.LAM] + s])
+        size = max(size, parts)
+    return size
+
+
+@compiled
+def floor_of(I, D, slot, h):
+    """Below this a guard cannot be told from zero: a few roundings of what it is made of.
+
+    Forces are made of accelerations, which may cancel, and speeds of those over the time ``h`` too.
+    """
+    never_inline()
+    nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
     if I[I[L.GUARD_KIND] + slot] == FORCE:
         size = 0.0
-        for r in range(I[L.NROW]):
+        for r in range(nr):
             size = max(size, abs(D[I[L.LAM] + r]))
+        row = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
+        size = max(size, _acceleration_size(I, D) / D[I[L.W_A] + row * nr + row])
         return 1e-12 * (1e-3 + size)
-    nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
     if unit >= nunit:  # a guard of the robot
         return 16.0 * EPSILON * D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit]
     stuff, row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)
@@ -93,6 +111,7 @@ def floor_of(I, D, slot):
         place = 2 * nr + unit
     elif stuff == SPEED:
         place += nr
+        return 16.0 * EPSILON * (D[I[L.SIZE] + place] + h * _acceleration_size(I, D))
     return 16.0 * EPSILON * D[I[L.SIZE] + place]
 
 
@@ -258,7 +277,7 @@ def _first_zero(I, D, t, h, slot, count):
     """The first zero of a guard in (0, 1], or 2 if there is none."""
     never_inline()
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
-    floor = floor_of(I, D, slot)
+    floor = floor_of(I, D, slot, h)
     for k in range(1, count):
         s, g = _node(D, k, count), D[grid + k * ng + slot]
         before = _node(D, k - 1, count)

@@ -3,11 +3,18 @@
 import math
 
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
+from saltus.contact._behaviour import touching
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
-from saltus.engine._guards import EPSILON, sizes
+from saltus.engine._guards import EPSILON, kinematics, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
+
+
+@compiled
+def same_time(t):
+    """Instants nearer than this count as one."""
+    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled
@@ -147,6 +154,11 @@ def impact_part(I, D, t, h, y, b, c):
     code = _prepare(I, D, t, y)
     if code == 0:
         code = _strike(I, D)
+    while code == 0 and _join(I, D, t):
+        kinematics(I, D, t, y)
+        code = _prepare(I, D, t, y)
+        if code == 0:
+            code = _strike(I, D)
     if code == 0:
         apply_impulses(I, D, y)
         _set_flags(I, D)
@@ -181,6 +193,29 @@ def _prepare(I, D, t, y):
             D[before + normal] = 0.0
     _keep_grips(I, D)
     return 0
+
+
+@compiled
+def _join(I, D, t):
+    """Let units strike too that would do so in what counts as the same instant; whether there are any."""
+    never_inline()
+    joined = False
+    for unit in range(I[L.NUNIT]):
+        kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
+        if kind == GRIP or I[I[L.TOUCH] + unit] != 0 or I[I[L.STRIKE] + unit] != 0:
+            continue
+        if kind == GROUND:
+            row += 1
+        speed, _ = _velocity_after(I, D, row)
+        gap, side = D[I[L.GAP] + row], 1
+        if kind == JOINT:
+            side = 1 if speed < 0.0 else 2
+            gap = gap - D[c + 1] if side == 1 else D[c + 2] - gap
+            speed = -abs(speed)
+        if speed < 0.0 and gap <= -speed * same_time(t):
+            I[I[L.STRIKE] + unit] = side
+            joined = True
+    return joined
 
 
 @compiled
@@ -274,13 +309,17 @@ def _zeno(I, D, t, y):
     """Bring a unit to rest when all bounces to come, ever smaller, take no time together.
 
     They last 2 v / a (1 + r + r^2 + ...), with v the speed and a the fall after this one and r
-    the ratio of speeds after and before.
+    the ratio of speeds after and before. One that rested and is thrown up by the strike of
+    another, as feet are that rock to rest, stays where it would not rise above rounding.
     """
     never_inline()
     nr = I[L.NROW]
     sizes(I, D, t, y)
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] != GROUND or I[I[L.STRIKE] + unit] == 0 or I[I[L.TOUCH] + unit] == 1:
+        if I[I[L.KIND] + unit] != GROUND or I[I[L.TOUCH] + unit] == 1:
+            continue
+        rested = touching(GROUND, I[I[L.STATUS] + unit]) == 1
+        if I[I[L.STRIKE] + unit] == 0 and not rested:
             continue
         row = I[I[L.ROW] + unit] + 1
         v, _ = _velocity_after(I, D, row)
@@ -288,22 +327,30 @@ def _zeno(I, D, t, y):
             continue
         _keep_grips(I, D)
         fall = -D[I[L.REDUCED_B] + row]
-        ratio = -v / D[I[L.BEFORE] + row]
-        if not (fall > 0.0 and 0.0 <= ratio < 1.0):
+        ratio = 0.0 if rested else -v / D[I[L.BEFORE] + row]
+        if not (fall > 0.0 and v >= 0.0 and 0.0 <= ratio < 1.0):
             continue
         soon = 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
-        # a bounce lower than the rounding of the gap cannot be followed
-        flat = v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
+        # a bounce that loses less height than the rounding of the gap cannot be followed
+        share = max(1.0 - ratio * ratio, 0.01)
+        flat = share * v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
         if not (soon or flat):
             continue
-        amount = -v / D[I[L.REDUCED] + row * nr + row]
+        still = D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0
+        R, along = I[L.REDUCED], _velocity_after(I, D, row - 1)[0] if still else 0.0
         for r in range(nr):
             D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
             D[I[L.IMPULSE] + r] = 0.0
-        D[I[L.IMPULSE] + row] = amount
+        tt, tn, nn = D[R + (row - 1) * nr + row - 1], D[R + (row - 1) * nr + row], D[R + row * nr + row]
+        det = tt * nn - tn * tn
+        if still and det > 1e-14 * tt * nn:
+            D[I[L.IMPULSE] + row - 1] = (tn * v - nn * along) / det
+            D[I[L.IMPULSE] + row] = (tn * along - tt * v) / det
+        else:
+            D[I[L.IMPULSE] + row] = -v / nn
         _answer_of_grips(I, D, 0.0)
         apply_impulses(I, D, y)
         for r in range(nr):
             D[I[L.IMPULSE] + r] += D[I[L.LAMD] + r]
         I[I[L.TOUCH] + unit] = 1
-        I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+        I[I[L.STILL] + unit] = 1 if still else 0

@@ -175,7 +175,7 @@ def advance(I, D, steps, events):
         for slot in range(I[L.NGUARD]):
             D[I[L.G0] + slot] = D[I[L.G1] + slot]
             # sizes are those of the entry: the guard was zero there
-            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot):
+            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, h):
                 I[I[L.ZERO] + slot] = 0
         if which >= 0:
             code = handle(I, D, which)

@@ -131,7 +131,8 @@ def _parts(units: int, guards: int) -> dict[int, int]:
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
     """Source of the mode-free kernels of a system: free, terms, gaps, sizes, energy.
 
-    A size bounds what a guard is the sum of, from its gradient; it tells zero from rounding.
+    A size bounds what a guard or the energy is the sum of, from its gradient; it tells zero from
+    rounding, and how far relative errors of the state carry.
     """
     d = system.dynamics
     inputs = (d.t, d.x, d.u, d.p)
@@ -154,7 +155,7 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
         "gaps": emit("gaps", inputs, kinematic),
-        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential)),
+        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _size(d.kinetic + d.potential, d.x))),
     }
 
 
@@ -273,7 +274,7 @@ def _new_arenas(
         "ROOT": ng,
         "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
-        "ANCHOR": nr, "ENERGIES": 2, "EVENT": event_row(system),
+        "ANCHOR": nr, "ENERGIES": 3, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "KIND",
