@@ -276,7 +276,9 @@ def _ramps(starts: np.ndarray, levels: np.ndarray) -> Schedule:
     """Straight lines from each level to the next; the last level is held."""
     slopes = np.diff(levels, axis=0) / np.diff(starts)[:, None]
     slopes *= 0.999  # rounding must not carry a line beyond the limit
-    pieces = [[[level, slope] for level, slope in zip(*rows, strict=True)] for rows in zip(levels, slopes, strict=False)]
+    pieces = [
+        [[level, slope] for level, slope in zip(*rows, strict=True)] for rows in zip(levels, slopes, strict=False)
+    ]
     return Schedule(starts, [*pieces, [[level] for level in levels[-1]]])  # type: ignore[arg-type]
 
 

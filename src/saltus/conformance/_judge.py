@@ -35,7 +35,7 @@ OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse")
 OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "stalled")
 
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
-CONDITION, SPEED = 1e10, 1e5
+CONDITION, SPEED = 1e10, 1e4
 
 
 def faults(draw: Draw, batch: Batch, every: int = 200) -> list[Fault]:
@@ -76,7 +76,9 @@ def _numbers(batch: Batch) -> list[Fault]:
         share = batch.energy_worst[run] / batch.energy_limit[run]
         found.append(Fault(int(run), f"energy audit open: {share:.3g} of what is allowed"))
     for run in np.flatnonzero((batch.steps > MAX_STEPS) | (batch.event_count > MAX_EVENTS)):
-        found.append(Fault(int(run), f"{batch.steps[run]} steps and {batch.event_count[run]} events, beyond its limits"))
+        found.append(
+            Fault(int(run), f"{batch.steps[run]} steps and {batch.event_count[run]} events, beyond its limits")
+        )
     return found
 
 

@@ -125,9 +125,12 @@ def _judge(I, D, t):
     for k in range(2 * I[L.NUNIT]):
         margin = D[now + k]
         change = D[later + k] - margin
-        if margin <= TIE and change < -NOISE:
+        if margin > TIE:
+            continue
+        if change < -NOISE and margin <= -change:
             verdict = REJECTED
-        elif margin <= TIE and change <= NOISE:
+        elif change <= NOISE or margin < -change:
+            # as good as zero; or small, but more than it changes in a moment: its sign says more than its change
             verdict = min(verdict, UNDECIDED)
     present_terms(I, D, t)
     return verdict
@@ -164,10 +167,20 @@ def _same_motion(I, D):
     """
     never_inline()
     size = _motion(I, D, I[L.YD])
+    apart = 0.0
     for i in range(I[L.NV]):
-        if not abs(D[I[L.YD] + i] - D[I[L.YS] + i]) <= TIE * size:
-            return False
-    return True
+        apart = max(apart, abs(D[I[L.YD] + i] - D[I[L.YS] + i]))
+    return apart <= TIE * size
+
+
+@compiled
+def _score(I, D):
+    """The least margin of the present statuses where it is below zero: ties are better broken by it than by order."""
+    never_inline()
+    least = 0.0
+    for k in range(2 * I[L.NUNIT]):
+        least = min(least, D[I[L.MARGIN] + k])
+    return least if least < -NOISE else 0.0
 
 
 @compiled
@@ -176,6 +189,7 @@ def _enumerate(I, D, t):
     never_inline()
     nunit, pick = I[L.NUNIT], I[L.PICK]
     consistent = undecided = 0
+    best = 0.0
     for unit in range(nunit):
         I[pick + unit] = _next_status(I[I[L.CANDIDATES] + unit], -1)
         if I[pick + unit] < 0:
@@ -193,8 +207,10 @@ def _enumerate(I, D, t):
             elif not _same_motion(I, D):
                 consistent += 1
         elif verdict == UNDECIDED:
-            if undecided == 0:
+            score = _score(I, D)
+            if undecided == 0 or score > best:
                 _keep(I, I[L.NEUTRAL])
+                best = score
             undecided += 1
         unit = nunit - 1
         while unit >= 0:

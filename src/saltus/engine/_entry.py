@@ -19,7 +19,7 @@ ON_GROUND = 1e-9
 
 @compiled
 def _beyond(I, D, unit):
-    """How far a unit is beyond the ground or the nearer stop, less than zero if it is not, and where its row should be."""
+    """How far a unit is beyond the ground or the nearer stop, and where that is."""
     kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
     if kind == GROUND:
         return -D[I[L.GAP] + row + 1], 0.0
@@ -151,6 +151,8 @@ def zero_on_entry(I, D):
         else:  # it was zero when the mode was entered, and has not been seen above it since
             known = I[zero + slot] == 1 and I[I[L.WAS] + unit] == I[I[L.STATUS] + unit] and D[g0 + slot] <= floor
         I[zero + slot] = 1 if known or abs(D[g0 + slot]) <= floor else 0
+        if not known or unit >= nunit:
+            D[I[L.BASE] + slot] = math.inf
     for unit in range(nunit):
         kind, status, slot = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], L.SLOTS * unit
         side = max(I[I[L.TOUCH] + unit], I[I[L.STRIKE] + unit])
@@ -160,6 +162,8 @@ def zero_on_entry(I, D):
         elif kind != GRIP and not holds(kind, status) and side != 0:
             # it leaves the ground, or the stop on that side
             I[zero + slot + side - 1] = 1
+    for slot in range(I[L.NGUARD]):
+        D[I[L.BASE] + slot] = min(D[g0 + slot], min(D[I[L.BASE] + slot], 0.0)) if I[zero + slot] == 1 else 0.0
 
 
 @compiled

@@ -52,7 +52,7 @@ def land(I, D, t, h, s, which):
             return -1.0
         kinematics(I, D, t + length, I[L.YN])
         guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
-        g = D[I[L.G1] + which]
+        g = D[I[L.G1] + which] - (D[I[L.BASE] + which] if I[I[L.ZERO] + which] == 1 else 0.0)
         if abs(g) > last:
             # the guard is no smooth function of time: keep what the bracket gave
             length += change

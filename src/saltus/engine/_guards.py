@@ -116,6 +116,23 @@ def floor_of(I, D, slot, h):
 
 
 @compiled
+def longest_step(I, D):
+    """The length of a step over which guards, waves of the angles, are resolved: no more than two radians in all.
+
+    Where nothing but inertia turns a body, accuracy sets no bound. From s h + a h^2 / 2 = 2, with
+    s and a the sums of all angular speeds and accelerations.
+    """
+    never_inline()
+    nv, k, speed, acceleration = I[L.NV], I[L.K] + I[L.NQ], 0.0, 0.0
+    for i in range(nv):
+        if I[I[L.ANGLE] + i] == 1:
+            speed += abs(D[I[L.Y] + I[L.NQ] + i])
+            acceleration += abs(D[k + i])
+    total = speed + math.sqrt(speed * speed + 4.0 * acceleration)
+    return 4.0 / total if total > 0.0 else math.inf
+
+
+@compiled
 def _note(I, D, values, kind):
     never_inline()
     for slot in range(I[L.NGUARD]):
@@ -212,8 +229,8 @@ def guard_at(I, D, t, h, s, slot):
 
 
 @compiled
-def _crossing(I, D, t, h, slot, a, b, ga, gb):
-    """The zero in [a, b], where the guard is positive at a and not at b (Illinois with bisection)."""
+def _crossing(I, D, t, h, slot, base, a, b, ga, gb):
+    """Where the guard is ``base`` in [a, b], above it at a and not at b (Illinois with bisection)."""
     never_inline()
     for k in range(80):
         if b - a <= 2e-16 * b or gb == 0.0:
@@ -221,7 +238,7 @@ def _crossing(I, D, t, h, slot, a, b, ga, gb):
         s = b - gb * (b - a) / (gb - ga)
         if k % 3 == 2 or not a < s < b:
             s = 0.5 * (a + b)
-        g = guard_at(I, D, t, h, s, slot)
+        g = guard_at(I, D, t, h, s, slot) - base
         if g > 0.0:
             a, ga = s, g
             gb *= 0.5
@@ -274,14 +291,18 @@ def _node(D, k, count):
 
 @compiled
 def _first_zero(I, D, t, h, slot, count):
-    """The first zero of a guard in (0, 1], or 2 if there is none."""
+    """The first zero of a guard in (0, 1], or 2 if there is none.
+
+    One that was zero on entry, but for rounding below it, is measured from there until it is seen above zero.
+    """
     never_inline()
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
     floor = floor_of(I, D, slot, h)
+    base = D[I[L.BASE] + slot] if zero else 0.0
     for k in range(1, count):
-        s, g = _node(D, k, count), D[grid + k * ng + slot]
+        s, g = _node(D, k, count), D[grid + k * ng + slot] - base
         before = _node(D, k - 1, count)
-        previous = D[grid + (k - 1) * ng + slot]
+        previous = D[grid + (k - 1) * ng + slot] - base
         if zero and k == 1:
             previous = 0.0
         if (g < -floor) if zero else (g <= 0.0):
@@ -289,22 +310,22 @@ def _first_zero(I, D, t, h, slot, count):
                 # zero on entry: halve until the guard is seen positive, which it is right after entry
                 a = 0.5 * s
                 for _ in range(60):
-                    ga = guard_at(I, D, t, h, a, slot)
+                    ga = guard_at(I, D, t, h, a, slot) - base
                     if ga > 0.0:
-                        return _crossing(I, D, t, h, slot, a, s, ga, g)
+                        return _crossing(I, D, t, h, slot, base, a, s, ga, g)
                     s, g = a, ga
                     a *= 0.5
                 return s
-            return _crossing(I, D, t, h, slot, before, s, previous, g)
-        if zero and g > floor:
-            zero = False
+            return _crossing(I, D, t, h, slot, base, before, s, previous, g)
+        if zero and g + base > floor:
+            zero, base = False, 0.0
         if k >= 2 and not zero:
             earlier = D[grid + (k - 2) * ng + slot]
             if earlier > previous and g > previous and previous > 0.0:
                 at, lowest = _lowest(I, D, t, h, slot, _node(D, k - 2, count), s)
                 if lowest <= 0.0:
                     start = _node(D, k - 2, count)
-                    return _crossing(I, D, t, h, slot, start, at, earlier, lowest)
+                    return _crossing(I, D, t, h, slot, 0.0, start, at, earlier, lowest)
     return 2.0
 
 

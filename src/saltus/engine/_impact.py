@@ -7,6 +7,7 @@ from saltus.contact._behaviour import touching
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
+from saltus.engine._flow import eliminate
 from saltus.engine._guards import EPSILON, kinematics, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
@@ -227,8 +228,10 @@ def _strike(I, D):
         if takes_part(I, unit):
             taking_part += 1
     change = largest = 0.0
-    for _ in range(2000):
+    for _ in range(20_000):
         change = largest = 0.0
+        for r in range(I[L.NROW]):
+            D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
         for unit in range(I[L.NUNIT]):
             if takes_part(I, unit):
                 moved = _solve_unit(I, D, unit, taking_part > 1)
@@ -240,10 +243,26 @@ def _strike(I, D):
                 largest = max(largest, abs(D[I[L.IMPULSE] + normal]))
         if taking_part < 2 or change <= 1e-15 * largest:
             break
-    if taking_part > 1 and not change <= 1e-9 * largest:
+    if taking_part > 1 and not change <= 1e-9 * largest and not _settled(I, D):
         return NO_IMPULSE
     _answer_of_grips(I, D, 1.0)
     return 0
+
+
+@compiled
+def _settled(I, D):
+    """Whether the last change of the impulses does not change velocities: where contacts nearly say the same twice."""
+    never_inline()
+    nr, moved, largest = I[L.NROW], 0.0, 0.0
+    for r in range(nr):
+        change = 0.0
+        for s in range(nr):
+            if I[I[L.BILATERAL] + s] == 0:
+                change += D[I[L.REDUCED] + r * nr + s] * (D[I[L.IMPULSE] + s] - D[I[L.LAMD] + s])
+        if I[I[L.BILATERAL] + r] == 0:
+            moved = max(moved, abs(change))
+            largest = max(largest, abs(D[I[L.REDUCED_V] + r]))
+    return moved <= 1e-9 * largest
 
 
 @compiled
@@ -313,7 +332,7 @@ def _zeno(I, D, t, y):
     another, as feet are that rock to rest, stays where it would not rise above rounding.
     """
     never_inline()
-    nr = I[L.NROW]
+    stopped = False
     sizes(I, D, t, y)
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != GROUND or I[I[L.TOUCH] + unit] == 1:
@@ -336,21 +355,44 @@ def _zeno(I, D, t, y):
         flat = share * v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
         if not (soon or flat):
             continue
-        still = D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0
-        R, along = I[L.REDUCED], _velocity_after(I, D, row - 1)[0] if still else 0.0
-        for r in range(nr):
-            D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
-            D[I[L.IMPULSE] + r] = 0.0
-        tt, tn, nn = D[R + (row - 1) * nr + row - 1], D[R + (row - 1) * nr + row], D[R + row * nr + row]
-        det = tt * nn - tn * tn
-        if still and det > 1e-14 * tt * nn:
-            D[I[L.IMPULSE] + row - 1] = (tn * v - nn * along) / det
-            D[I[L.IMPULSE] + row] = (tn * along - tt * v) / det
-        else:
-            D[I[L.IMPULSE] + row] = -v / nn
-        _answer_of_grips(I, D, 0.0)
-        apply_impulses(I, D, y)
-        for r in range(nr):
-            D[I[L.IMPULSE] + r] += D[I[L.LAMD] + r]
         I[I[L.TOUCH] + unit] = 1
-        I[I[L.STILL] + unit] = 1 if still else 0
+        I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+        stopped = True
+    if stopped:
+        _stop(I, D, y)
+
+
+@compiled
+def _stop(I, D, y):
+    """Take the last of their velocities from all rows that rest, in the metric of the mass matrix."""
+    never_inline()
+    nr, nv, nq, S, rows, n = I[L.NROW], I[L.NV], I[L.NQ], I[L.SOLVE], I[L.PICKED], 0
+    for unit in range(I[L.NUNIT]):
+        kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
+        if I[I[L.TOUCH] + unit] == 0:
+            continue
+        if kind != GROUND or I[I[L.STILL] + unit] == 1:
+            I[rows + n] = row
+            n += 1
+        if kind != JOINT:
+            I[rows + n] = row + 1
+            n += 1
+    w = n + 1
+    for i in range(n):
+        row = I[rows + i]
+        for j in range(n):
+            D[S + i * w + j] = D[I[L.W_A] + row * nr + I[rows + j]]
+        D[S + i * w + n] = -_velocity_after(I, D, row)[0]
+    if not eliminate(I, D, n):
+        return
+    for i in range(n):
+        row, amount = I[rows + i], D[S + i * w + n]
+        D[I[L.IMPULSE] + row] += amount
+        for k in range(nv):
+            D[y + nq + k] += amount * D[I[L.W_MJ] + row * nv + k]
+    for unit in range(I[L.NUNIT]):
+        row = I[I[L.ROW] + unit]
+        if I[I[L.KIND] + unit] == GROUND and I[I[L.TOUCH] + unit] == 1:
+            v, size = _velocity_after(I, D, row)
+            if abs(v) <= 1e-13 * size:
+                I[I[L.STILL] + unit] = 1

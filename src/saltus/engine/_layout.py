@@ -101,6 +101,7 @@ _DOUBLES = [
     "SIZE",  # what the sizes kernel writes: how large the numbers are of which each of these is made
     "G0",  # guards at the start of the step
     "G1",  # at its end
+    "BASE",  # what counts as zero of a guard that was zero on entry: not above zero
     "GLOW",  # smallest and largest over the samples of a step
     "GHIGH",
     "GRID",  # guards on a grid over the step
@@ -129,6 +130,7 @@ _INTEGERS = [
     "WAS",  # status before the present event
     "ROW",
     "COORDINATE",  # which one a joint's unit is about
+    "ANGLE",  # coordinate is an angle
     "LAW",
     "TOUCH",  # on the ground with no normal velocity, closed, at the lower stop (2: at the upper)
     "STILL",  # and its first row has no velocity
@@ -167,8 +169,8 @@ def __getattr__(name: str) -> int:
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 
 # The energy balance: lost in impacts, what energy and these losses were at the start, potential
-# energy there, largest energy seen, residual of the balance now and at its largest.
-(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST) = range(13, 19)
+# energy there, largest energy seen, residual of the balance now and at its largest, steepest energy.
+(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST) = range(13, 20)
 D_HEADER = 20
 
 # Fields of an event's row, before its vectors.

@@ -40,12 +40,14 @@ def watch(I, D, t, h):
         D[L.BALANCE] = D[I[L.ENERGIES]] + D[I[L.ENERGIES] + 1] + D[L.LOST]
         D[L.LEVEL] = D[I[L.ENERGIES] + 1]
         D[L.LARGEST] = max(D[I[L.ENERGIES]], 0.5 * D[I[L.ENERGIES] + 2])
+        D[L.STEEPEST] = D[I[L.ENERGIES] + 3]
     yn, nx = I[L.YN], I[L.NX]
     energies(I, D, t + h, yn)
     kinetic, potential = D[I[L.ENERGIES]], D[I[L.ENERGIES] + 1]
     work, damping, friction = D[yn + nx], D[yn + nx + 1], D[yn + nx + 2]
     largest = max(max(D[L.LARGEST], kinetic), abs(potential - D[L.LEVEL]))
     largest = max(largest, 0.5 * D[I[L.ENERGIES] + 2])
+    D[L.STEEPEST] = max(D[L.STEEPEST], D[I[L.ENERGIES] + 3])
     D[L.LARGEST] = max(max(largest, abs(work)), max(abs(damping), abs(friction)))
     D[L.RESIDUAL] = kinetic + potential + D[L.LOST] - D[L.BALANCE] - work + damping + friction
     if not (abs(D[L.RESIDUAL]) <= D[L.WORST] or math.isnan(D[L.WORST])):
