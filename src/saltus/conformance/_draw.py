@@ -107,7 +107,7 @@ def _parameter(parameter: Any, value: float, count: int, random: np.random.Gener
     if math.isfinite(lower) and math.isfinite(upper):
         drawn = random.uniform(lower, upper, count)
     else:
-        drawn = (value or 0.3) * 10.0 ** random.uniform(-1, 1, count)
+        drawn = (value or 0.3) * 10.0 ** (random.uniform(-1, 1, count) * random.choice([0.4, 1.0], count))
         if lower == -math.inf:
             drawn *= np.where(random.random(count) < 0.05, -1.0, 1.0)
     edges = [edge for edge in (lower, upper) if math.isfinite(edge) and not (parameter.strict and edge == lower)]
@@ -276,7 +276,9 @@ def _ramps(starts: np.ndarray, levels: np.ndarray) -> Schedule:
     """Straight lines from each level to the next; the last level is held."""
     slopes = np.diff(levels, axis=0) / np.diff(starts)[:, None]
     slopes *= 0.999  # rounding must not carry a line beyond the limit
-    pieces = [[[level, slope] for level, slope in zip(*rows, strict=True)] for rows in zip(levels, slopes, strict=False)]
+    pieces = [
+        [[level, slope] for level, slope in zip(*rows, strict=True)] for rows in zip(levels, slopes, strict=False)
+    ]
     return Schedule(starts, [*pieces, [[level] for level in levels[-1]]])  # type: ignore[arg-type]
 
 

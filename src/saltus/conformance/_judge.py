@@ -32,10 +32,10 @@ class Fault:
 # Ends that need no excuse, and those that are only right where friction is so strong that motion is not unique.
 ALLOWED = ("finished", "terminal", "step_limit")
 OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse")
-OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "event_limit", "stalled")
+OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "stalled")
 
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
-CONDITION, SPEED = 1e10, 1e5
+CONDITION, SPEED = 1e10, 1e4
 
 
 def faults(draw: Draw, batch: Batch, every: int = 200) -> list[Fault]:
@@ -56,6 +56,9 @@ def _ends(batch: Batch) -> list[Fault]:
             excuse = friction_decides(batch, run)
         elif status in OF_ABSURD_NUMBERS:
             excuse = absurd(batch, run)
+        elif status == "event_limit":
+            excuse = bounces_nearly_for_ever(batch, run)
+        excuse = excuse or closed_loop_is_singular(batch, run)
         if not excuse:
             found.append(Fault(int(run), f"{status} at t = {batch.t_end[run]:.6g} s"))
     return found
@@ -73,7 +76,9 @@ def _numbers(batch: Batch) -> list[Fault]:
         share = batch.energy_worst[run] / batch.energy_limit[run]
         found.append(Fault(int(run), f"energy audit open: {share:.3g} of what is allowed"))
     for run in np.flatnonzero((batch.steps > MAX_STEPS) | (batch.event_count > MAX_EVENTS)):
-        found.append(Fault(int(run), f"{batch.steps[run]} steps and {batch.event_count[run]} events, beyond its limits"))
+        found.append(
+            Fault(int(run), f"{batch.steps[run]} steps and {batch.event_count[run]} events, beyond its limits")
+        )
     return found
 
 
@@ -113,12 +118,41 @@ def may_create_energy(run: Trajectory) -> bool:
 def absurd(batch: Batch, run: int) -> bool:
     """Whether a run had speeds that no robot has, or nothing that resists some motion."""
     x = batch.states[run]
-    speeds = np.abs([batch.starts[run], x])[:, batch.system.mechanism.nq :]
-    if not np.isfinite(x).all() or speeds.max() > SPEED:
-        return bool(speeds[0].max() > SPEED)
+    if np.abs(batch.starts[run][batch.system.mechanism.nq :]).max() > SPEED:
+        return True
     matrix = np.array(_mass(batch.system)(x, batch.cases.parameters[run])[0], dtype=float)
+    return bool(np.isfinite(matrix).all() and _condition(matrix) > CONDITION)
+
+
+def _condition(matrix: np.ndarray) -> float:
+    """Condition number of a symmetric matrix, all its rows on one footing."""
     scale = 1 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    return bool(np.linalg.cond(matrix * scale * scale[:, None]) > CONDITION)
+    return float(np.linalg.cond(matrix * scale * scale[:, None]))
+
+
+def closed_loop_is_singular(batch: Batch, run: int) -> bool:
+    """Whether the closed grips, as they are or as the controller is closing them, nearly say the same thing twice.
+
+    An arm held at both ends that is all but straight can bear any load along itself, and must not move.
+    """
+    system = batch.system
+    mass, J, _ = (np.array(part, dtype=float) for part in _mass(system)(batch.states[run], batch.cases.parameters[run]))
+    rows = [system.first_rows[k] + r for k, unit in enumerate(system.units) if unit.kind == GRIP for r in (0, 1)]
+    if len(rows) < 4:
+        return False
+    A = J[rows] @ np.linalg.solve(mass, J[rows].T)
+    return _condition(A) > 1e6
+
+
+def bounces_nearly_for_ever(batch: Batch, run: int) -> bool:
+    """Whether a restitution near one makes more bounces than the limit before they can no longer be followed."""
+    numbers = batch.cases.of(run).unit_coefficients
+    return any(
+        declared.name in ("restitution", "normal") and value > 0.99
+        for unit, values in zip(batch.system.units, numbers, strict=True)
+        if unit.law is not None
+        for declared, value in zip(unit.law.declared, values[1:], strict=True)
+    )
 
 
 def _mass(system: HybridSystem) -> Any:

@@ -77,16 +77,20 @@ def energy_residual(s: Samples) -> np.ndarray:
 
 def _energy(run: Trajectory) -> Check:
     s = run.mesh
-    sizes = [s.kinetic, s.potential - s.potential[0], *s.integrals.T]
+    sizes = [s.kinetic, s.potential - s.potential[0], 0.5 * s.energy_sizes[:, 0], *s.integrals.T]
     scale = max(float(np.abs(size).max()) for size in sizes)
-    limit = energy_limit(run.steps, scale, run.rtol, run.atol)
+    limit = energy_limit(run.steps, scale, float(s.energy_sizes[:, 1].max()), run.rtol, run.atol)
     return Check("energy balance", float(np.abs(energy_residual(s)).max()), limit, "J")
 
 
-def energy_limit(steps: Any, scale: Any, rtol: float, atol: float) -> Any:
-    """How far the energy balance may be missed, J; ``scale`` is the largest energy of the run."""
+def energy_limit(steps: Any, scale: Any, slope: Any, rtol: float, atol: float) -> Any:
+    """How far the energy balance may be missed, J.
+
+    ``scale`` is the largest energy of the run, with parts that cancel, since the state they are made of is
+    only known to a relative error; ``slope`` is the largest change of energy per absolute error of the state.
+    """
     # each step may miss by the tolerance; misses add up along the run, but mostly cancel
-    return 1e-11 + (20 + 0.2 * steps) * (rtol * scale + atol)
+    return 1e-11 + (20 + 0.2 * steps) * (rtol * scale + atol * np.maximum(1.0, slope))
 
 
 def _contacts(run: Trajectory) -> list[Check]:

@@ -178,8 +178,8 @@ class Batch:
     @cached_property
     def energy_limit(self) -> np.ndarray:
         """What the audit of a run allows it to be, J."""
-        largest = self.doubles[:, M.R_LARGEST]
-        limit: np.ndarray = energy_limit(self.steps, largest, self.options["rtol"], self.options["atol"])
+        largest, steepest = self.doubles[:, M.R_LARGEST], self.doubles[:, M.R_STEEPEST]
+        limit: np.ndarray = energy_limit(self.steps, largest, steepest, self.options["rtol"], self.options["atol"])
         return limit
 
     def check(self) -> Audit:

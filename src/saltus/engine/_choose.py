@@ -2,7 +2,7 @@
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import candidates, margins, slides
-from saltus.contact._unit import GROUND, JOINT
+from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_inputs
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
@@ -142,9 +142,12 @@ def _judge(I, D, t):
     for k in range(2 * I[L.NUNIT]):
         margin = D[now + k]
         change = D[later + k] - margin
-        if margin <= TIE and change < -NOISE:
+        if margin > TIE:
+            continue
+        if change < -NOISE and margin <= -change:
             verdict = REJECTED
-        elif margin <= TIE and change <= NOISE:
+        elif change <= NOISE or margin < -change:
+            # as good as zero; or small, but more than it changes in a moment: its sign says more than its change
             verdict = min(verdict, UNDECIDED)
     present_terms(I, D, t)
     return verdict
@@ -157,16 +160,44 @@ def _keep(I, block):
 
 
 @compiled
-def _differs(I, block):
-    """Whether the present statuses differ from others in more than joints.
+def _motion(I, D, out):
+    """Accelerations under the present contact forces; returns the size of what they are made of."""
+    never_inline()
+    nv, size = I[L.NV], 0.0
+    for i in range(nv):
+        total, parts = D[I[L.W_ACC] + i], abs(D[I[L.W_ACC] + i])
+        for r in range(I[L.NROW]):
+            part = D[I[L.LAM] + r] * D[I[L.W_MJ] + r * nv + i]
+            total += part
+            parts += abs(part)
+        D[out + i] = total
+        size = max(size, parts)
+    return size
 
-    Friction of joints, of given size, leaves one motion only; two modes that differ in nothing else
-    are one to within rounding, as in a linkage that grips have locked, and what rests comes first.
+
+@compiled
+def _same_motion(I, D):
+    """Whether the present statuses move as the first consistent ones do: then only names and forces differ.
+
+    So it is where contacts say the same thing twice, as a joint whose dry friction may stick or
+    not while a closed loop holds it.
     """
-    more = False
-    for unit in range(I[L.NUNIT]):
-        more = more or (I[I[L.KIND] + unit] != JOINT and I[block + unit] != I[I[L.STATUS] + unit])
-    return more
+    never_inline()
+    size = _motion(I, D, I[L.YD])
+    apart = 0.0
+    for i in range(I[L.NV]):
+        apart = max(apart, abs(D[I[L.YD] + i] - D[I[L.YS] + i]))
+    return apart <= TIE * size
+
+
+@compiled
+def _score(I, D):
+    """The least margin of the present statuses where it is below zero: ties are better broken by it than by order."""
+    never_inline()
+    least = 0.0
+    for k in range(2 * I[L.NUNIT]):
+        least = min(least, D[I[L.MARGIN] + k])
+    return least if least < -NOISE else 0.0
 
 
 @compiled
@@ -175,6 +206,7 @@ def _enumerate(I, D, t):
     never_inline()
     nunit, pick = I[L.NUNIT], I[L.PICK]
     consistent = undecided = 0
+    best = 0.0
     for unit in range(nunit):
         I[pick + unit] = _next_status(I[I[L.CANDIDATES] + unit], -1)
         if I[pick + unit] < 0:
@@ -187,11 +219,15 @@ def _enumerate(I, D, t):
         if verdict == CONSISTENT:
             if consistent == 0:
                 _keep(I, I[L.BEST])
-            if consistent == 0 or _differs(I, I[L.BEST]):
+                _motion(I, D, I[L.YS])
+                consistent = 1
+            elif not _same_motion(I, D):
                 consistent += 1
         elif verdict == UNDECIDED:
-            if undecided == 0:
+            score = _score(I, D)
+            if undecided == 0 or score > best:
                 _keep(I, I[L.NEUTRAL])
+                best = score
             undecided += 1
         unit = nunit - 1
         while unit >= 0:

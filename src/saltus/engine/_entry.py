@@ -2,14 +2,14 @@
 
 import math
 
-from saltus._native import compiled, never_inline
+from saltus._native import call_kernel, compiled, never_inline
 from saltus.contact._behaviour import holds, presumed, slides, touching
 from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
 from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs
-from saltus.engine._guards import arm, floor_of, guards, kinematics, sizes, slopes
+from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
 
@@ -18,17 +18,58 @@ ON_GROUND = 1e-9
 
 
 @compiled
+def _beyond(I, D, unit):
+    """How far a unit is beyond the ground or the nearer stop, and where that is."""
+    kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
+    if kind == GROUND:
+        return -D[I[L.GAP] + row + 1], 0.0
+    below, above = D[I[L.GAP] + row] - D[c + 1], D[c + 2] - D[I[L.GAP] + row]
+    return (-above, D[c + 2]) if above < below else (-below, D[c + 1])
+
+
+@compiled
+def put_onto(I, D, t):
+    """Move a start that is on the ground or at a stop, but for more than rounding, exactly onto it.
+
+    Several units in turn, in the metric of the mass matrix, until all are there.
+    """
+    never_inline()
+    nr, nv, near = I[L.NROW], I[L.NV], I[L.PICK]
+    sizes(I, D, t, I[L.Y])
+    for unit in range(I[L.NUNIT]):
+        I[near + unit] = 1 if I[I[L.KIND] + unit] != GRIP and _beyond(I, D, unit)[0] >= -ON_GROUND else 0
+    for _ in range(100):
+        moved = False
+        for unit in range(I[L.NUNIT]):
+            if I[near + unit] == 0:
+                continue
+            beyond, where = _beyond(I, D, unit)
+            normal = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
+            if abs(beyond) <= 16.0 * EPSILON * D[I[L.SIZE] + normal]:
+                continue
+            if call_kernel(I[L.TERMS], t, D, I[L.Y], I[L.U], I[L.P], I[L.W]) != 0:
+                return
+            amount = (where - D[I[L.GAP] + normal]) / D[I[L.W_A] + normal * nr + normal]
+            for i in range(nv):
+                D[I[L.Y] + i] += amount * D[I[L.W_MJ] + normal * nv + i]
+            kinematics(I, D, t, I[L.Y])
+            moved = True
+        if not moved:
+            return
+
+
+@compiled
 def place_units(I, D, t):
     """At the start: which units are on the ground or at a stop, which strike it, which are leaving."""
     never_inline()
     kinematics(I, D, t, I[L.Y])
-    sizes(I, D, t, I[L.Y])
+    put_onto(I, D, t)
     striking = False
     for unit in range(I[L.NUNIT]):
         kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
         I[I[L.ENDED] + unit] = -1
         if kind == GRIP:
-            status, beyond = I[I[L.STATUS] + unit], D[I[L.GAP_REACH] + unit] > floor_of(I, D, L.SLOTS * unit)
+            status, beyond = I[I[L.STATUS] + unit], D[I[L.GAP_REACH] + unit] > floor_of(I, D, L.SLOTS * unit, 0.0)
             I[I[L.TOUCH] + unit] = touching(kind, status)
             if status == REACHING and not beyond:
                 I[I[L.STRIKE] + unit] = 1
@@ -43,7 +84,8 @@ def place_units(I, D, t):
             below, above = gap - D[c + 1], D[c + 2] - gap
             gap = min(below, above)
             if above < below:
-                side, speed, slot = 2, -speed, slot + 1
+                side, speed = 2, -speed
+                slot += 1 if D[c] <= 0.0 else 0  # with dry friction, the stop ahead has the first guard
         if gap <= ON_GROUND:
             I[I[L.ZERO] + slot] = 1
             if speed < -ON_GROUND:
@@ -106,7 +148,7 @@ def zero_on_entry(I, D):
     slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
     sizes(I, D, D[L.T], I[L.Y])
     for slot in range(I[L.NGUARD]):
-        floor = floor_of(I, D, slot)
+        floor = floor_of(I, D, slot, 0.0)
         if I[I[L.GUARD_KIND] + slot] == FORCE:
             floor *= 1e3
         unit = slot // L.SLOTS
@@ -115,6 +157,8 @@ def zero_on_entry(I, D):
         else:  # it was zero when the mode was entered, and has not been seen above it since
             known = I[zero + slot] == 1 and I[I[L.WAS] + unit] == I[I[L.STATUS] + unit] and D[g0 + slot] <= floor
         I[zero + slot] = 1 if known or abs(D[g0 + slot]) <= floor else 0
+        if not known or unit >= nunit:
+            D[I[L.BASE] + slot] = math.inf
     for unit in range(nunit):
         kind, status, slot = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], L.SLOTS * unit
         side = max(I[I[L.TOUCH] + unit], I[I[L.STRIKE] + unit])
@@ -124,6 +168,8 @@ def zero_on_entry(I, D):
         elif kind != GRIP and not holds(kind, status) and side != 0:
             # it leaves the ground, or the stop on that side
             I[zero + slot + side - 1] = 1
+    for slot in range(I[L.NGUARD]):
+        D[I[L.BASE] + slot] = min(D[g0 + slot], min(D[I[L.BASE] + slot], 0.0)) if I[zero + slot] == 1 else 0.0
 
 
 @compiled
@@ -153,7 +199,7 @@ def obey(I, D, t, y):
         place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
         choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
         # the edge is within reach, but not for one that leaves just now; what it let go there it has yet to leave
-        edge = floor_of(I, D, L.SLOTS * unit)
+        edge = floor_of(I, D, L.SLOTS * unit, 0.0)
         if wish == CLOSE and I[place] == OPEN:
             if choosy and (D[I[L.GAP_REACH] + unit] > edge or D[I[L.LEFT] + unit] == t):
                 I[place] = REACHING
@@ -228,22 +274,40 @@ def enter(I, D, events):
         I[I[L.FIRED] + slot] = 0
     if I[L.PENDING] == 1:
         close_event(I, D, events, False)
+    other = I[L.ENTRY] == L.CAUSE_BREAK
     for unit in range(I[L.NUNIT]):
+        other = other or I[I[L.WAS] + unit] != I[I[L.STATUS] + unit]
         I[I[L.WAS] + unit] = I[I[L.STATUS] + unit]
+    if other and I[L.NSTEP] > 0:
+        # the step size of another flow is none for this one
+        D[L.H] = min(D[L.H], first_step(I, D))
     I[L.ENTRY] = L.CAUSE_COMMAND if command else L.CAUSE_NONE
     return 0
 
 
 @compiled
 def first_step(I, D):
-    """A first step size from the sizes of state and rate [hairer1993, II.4]."""
+    """A first step size from the sizes of state, rate and its change over a short Euler step [hairer1993, II.4]."""
     never_inline()
-    n, y, k = I[L.N], I[L.Y], I[L.K]
-    d0 = d1 = 0.0
+    n, y, k, yd, kd = I[L.N], I[L.Y], I[L.K], I[L.YD], I[L.KD]
+    d0 = d1 = d2 = 0.0
     for i in range(n):
         scale = D[L.ATOL] + D[L.RTOL] * abs(D[y + i])
         d0 += (D[y + i] / scale) ** 2
         d1 += (D[k + i] / scale) ** 2
     d0, d1 = math.sqrt(d0 / n), math.sqrt(d1 / n)
     h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-    return min(100.0 * h, 0.1 * D[L.T_END] - 0.1 * D[L.T]) if h > 0.0 else 1e-6
+    if not h > 0.0:
+        return 1e-6
+    h = min(h, 0.1 * (D[L.T_END] - D[L.T]))
+    for i in range(n):
+        D[yd + i] = D[y + i] + h * D[k + i]
+    if flow(I, D, D[L.T] + h, yd, kd, I[L.LAMD]) != 0:
+        return h
+    for i in range(n):
+        scale = D[L.ATOL] + D[L.RTOL] * abs(D[y + i])
+        d2 += ((D[kd + i] - D[k + i]) / scale) ** 2
+    largest = max(d1, math.sqrt(d2 / n) / h) if h > 0.0 else 0.0
+    bound = (0.01 / largest) ** (1.0 / I[L.ORDER]) if largest > 1e-15 else max(1e-6, 1e-3 * h)
+    longest = min(100.0 * h, 0.1 * (D[L.T_END] - D[L.T]))
+    return min(longest, bound) if bound > 0.0 else h

@@ -9,7 +9,7 @@ from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._guards import guard_at, guards, kinematics
-from saltus.engine._impact import impact
+from saltus.engine._impact import impact, same_time
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
 from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
@@ -19,12 +19,6 @@ from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
 def ulp(t):
     """The spacing of doubles near t, and never less than that near one second's thousandth."""
     return 2.3e-16 * max(abs(t), 1e-3)
-
-
-@compiled
-def same_time(t):
-    """Instants nearer than this count as one."""
-    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled
@@ -58,7 +52,7 @@ def land(I, D, t, h, s, which):
             return -1.0
         kinematics(I, D, t + length, I[L.YN])
         guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
-        g = D[I[L.G1] + which]
+        g = D[I[L.G1] + which] - (D[I[L.BASE] + which] if I[I[L.ZERO] + which] == 1 else 0.0)
         if not abs(g) < last:
             # the guard is no smooth function of time: keep what the bracket gave
             length += change

@@ -106,15 +106,33 @@ def sizes(I, D, t, y):
 
 
 @compiled
-def floor_of(I, D, slot):
-    """Below this a guard cannot be told from zero: a few roundings of what it is made of."""
+def _acceleration_size(I, D):
+    """How large the accelerations are of which those of the contact rows are made, where contacts are closed."""
     never_inline()
+    nr, size = I[L.NROW], 0.0
+    for r in range(nr):
+        parts = abs(D[I[L.W_B] + r])
+        for s in range(nr):
+            parts += abs(D[I[L.W_A] + r * nr + s] * D[I[L.LAM] + s])
+        size = max(size, parts)
+    return size
+
+
+@compiled
+def floor_of(I, D, slot, h):
+    """Below this a guard cannot be told from zero: a few roundings of what it is made of.
+
+    Forces are made of accelerations, which may cancel, and speeds of those over the time ``h`` too.
+    """
+    never_inline()
+    nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
     if I[I[L.GUARD_KIND] + slot] == FORCE:
         size = 0.0
-        for r in range(I[L.NROW]):
+        for r in range(nr):
             size = max(size, abs(D[I[L.LAM] + r]))
+        row = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
+        size = max(size, _acceleration_size(I, D) / D[I[L.W_A] + row * nr + row])
         return 1e-12 * (1e-3 + size)
-    nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
     if unit >= nunit:  # a guard of the robot
         return 16.0 * EPSILON * D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit]
     stuff, row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)
@@ -124,7 +142,31 @@ def floor_of(I, D, slot):
         return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
     if stuff == SPEED:
         place += nr
+        return 16.0 * EPSILON * (D[I[L.SIZE] + place] + h * _acceleration_size(I, D))
     return 16.0 * EPSILON * D[I[L.SIZE] + place]
+
+
+@compiled
+def longest_step(I, D):
+    """The length of a step over which guards, waves of the angles, are resolved: no more than two radians in all.
+
+    Where nothing but inertia turns a body, accuracy sets no bound. From s h + a h^2 / 2 = 2, with
+    s and a the sums of all angular speeds and accelerations.
+    """
+    never_inline()
+    nv, k, speed, acceleration = I[L.NV], I[L.K] + I[L.NQ], 0.0, 0.0
+    for i in range(nv):
+        if I[I[L.ANGLE] + i] == 1:
+            speed += abs(D[I[L.Y] + I[L.NQ] + i])
+            acceleration += abs(D[k + i])
+    return resolved(speed, acceleration)
+
+
+@compiled
+def resolved(speed, acceleration):
+    """The time in which angles turn by two radians in all."""
+    total = speed + math.sqrt(speed * speed + 4.0 * acceleration)
+    return 4.0 / total if total > 0.0 else math.inf
 
 
 @compiled
@@ -245,8 +287,8 @@ def guard_at(I, D, t, h, s, slot):
 
 
 @compiled
-def _crossing(I, D, t, h, slot, a, b, ga, gb):
-    """The zero in [a, b], where the guard is positive at a and not at b (Illinois with bisection)."""
+def _crossing(I, D, t, h, slot, base, a, b, ga, gb):
+    """Where the guard is ``base`` in [a, b], above it at a and not at b (Illinois with bisection)."""
     never_inline()
     for k in range(80):
         if b - a <= 2e-16 * b or gb == 0.0:
@@ -254,7 +296,7 @@ def _crossing(I, D, t, h, slot, a, b, ga, gb):
         s = b - gb * (b - a) / (gb - ga)
         if k % 3 == 2 or not a < s < b:
             s = 0.5 * (a + b)
-        g = guard_at(I, D, t, h, s, slot)
+        g = guard_at(I, D, t, h, s, slot) - base
         if g > 0.0:
             a, ga = s, g
             gb *= 0.5
@@ -307,14 +349,18 @@ def _node(D, k, count):
 
 @compiled
 def _first_zero(I, D, t, h, slot, count):
-    """The first zero of a guard in (0, 1], or 2 if there is none."""
+    """The first zero of a guard in (0, 1], or 2 if there is none.
+
+    One that was zero on entry, but for rounding below it, is measured from there until it is seen above zero.
+    """
     never_inline()
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
-    floor = floor_of(I, D, slot)
+    floor = floor_of(I, D, slot, h)
+    base = D[I[L.BASE] + slot] if zero else 0.0
     for k in range(1, count):
-        s, g = _node(D, k, count), D[grid + k * ng + slot]
+        s, g = _node(D, k, count), D[grid + k * ng + slot] - base
         before = _node(D, k - 1, count)
-        previous = D[grid + (k - 1) * ng + slot]
+        previous = D[grid + (k - 1) * ng + slot] - base
         if zero and k == 1:
             previous = 0.0
         if (g < -floor) if zero else (g <= 0.0):
@@ -322,22 +368,22 @@ def _first_zero(I, D, t, h, slot, count):
                 # zero on entry: halve until the guard is seen positive, which it is right after entry
                 a = 0.5 * s
                 for _ in range(60):
-                    ga = guard_at(I, D, t, h, a, slot)
+                    ga = guard_at(I, D, t, h, a, slot) - base
                     if ga > 0.0:
-                        return _crossing(I, D, t, h, slot, a, s, ga, g)
+                        return _crossing(I, D, t, h, slot, base, a, s, ga, g)
                     s, g = a, ga
                     a *= 0.5
                 return s
-            return _crossing(I, D, t, h, slot, before, s, previous, g)
-        if zero and g > floor:
-            zero = False
+            return _crossing(I, D, t, h, slot, base, before, s, previous, g)
+        if zero and g + base > floor:
+            zero, base = False, 0.0
         if k >= 2 and not zero:
             earlier = D[grid + (k - 2) * ng + slot]
             if earlier > previous and g > previous and previous > 0.0:
                 at, lowest = _lowest(I, D, t, h, slot, _node(D, k - 2, count), s)
                 if lowest <= 0.0:
                     start = _node(D, k - 2, count)
-                    return _crossing(I, D, t, h, slot, start, at, earlier, lowest)
+                    return _crossing(I, D, t, h, slot, 0.0, start, at, earlier, lowest)
     return 2.0
 
 

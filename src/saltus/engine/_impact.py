@@ -7,8 +7,14 @@ from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
 from saltus.engine._flow import eliminate
-from saltus.engine._guards import EPSILON, sizes
+from saltus.engine._guards import EPSILON, kinematics, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
+
+
+@compiled
+def same_time(t):
+    """Instants nearer than this count as one."""
+    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled
@@ -145,6 +151,11 @@ def impact_part(I, D, t, h, y, b, c):
     code = _prepare(I, D, t, y)
     if code == 0:
         code = _strike(I, D)
+    while code == 0 and _join(I, D, t):
+        kinematics(I, D, t, y)
+        code = _prepare(I, D, t, y)
+        if code == 0:
+            code = _strike(I, D)
     if code == 0:
         apply_impulses(I, D, y)
         _set_flags(I, D, y)
@@ -182,6 +193,29 @@ def _prepare(I, D, t, y):
 
 
 @compiled
+def _join(I, D, t):
+    """Let units strike too that would do so in what counts as the same instant; whether there are any."""
+    never_inline()
+    joined = False
+    for unit in range(I[L.NUNIT]):
+        kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
+        if kind == GRIP or I[I[L.TOUCH] + unit] != 0 or I[I[L.STRIKE] + unit] != 0:
+            continue
+        if kind == GROUND:
+            row += 1
+        speed, _ = _velocity_after(I, D, row)
+        gap, side = D[I[L.GAP] + row], 1
+        if kind == JOINT:
+            side = 1 if speed < 0.0 else 2
+            gap = gap - D[c + 1] if side == 1 else D[c + 2] - gap
+            speed = -abs(speed)
+        if speed < 0.0 and gap <= -speed * same_time(t):
+            I[I[L.STRIKE] + unit] = side
+            joined = True
+    return joined
+
+
+@compiled
 def _strike(I, D):
     """Find the impulses of all units that take part."""
     never_inline()
@@ -190,8 +224,10 @@ def _strike(I, D):
         if takes_part(I, unit):
             taking_part += 1
     change = largest = 0.0
-    for _ in range(2000):
+    for _ in range(20_000):
         change = largest = 0.0
+        for r in range(I[L.NROW]):
+            D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
         for unit in range(I[L.NUNIT]):
             if takes_part(I, unit):
                 moved = _solve_unit(I, D, unit, taking_part > 1)
@@ -203,10 +239,26 @@ def _strike(I, D):
                 largest = max(largest, abs(D[I[L.IMPULSE] + normal]))
         if taking_part < 2 or change <= 1e-15 * largest:
             break
-    if taking_part > 1 and not change <= 1e-9 * largest:
+    if taking_part > 1 and not change <= 1e-9 * largest and not _settled(I, D):
         return NO_IMPULSE
     _answer_of_grips(I, D)
     return 0
+
+
+@compiled
+def _settled(I, D):
+    """Whether the last change of the impulses does not change velocities: where contacts nearly say the same twice."""
+    never_inline()
+    nr, moved, largest = I[L.NROW], 0.0, 0.0
+    for r in range(nr):
+        change = 0.0
+        for s in range(nr):
+            if I[I[L.BILATERAL] + s] == 0:
+                change += D[I[L.REDUCED] + r * nr + s] * (D[I[L.IMPULSE] + s] - D[I[L.LAMD] + s])
+        if I[I[L.BILATERAL] + r] == 0:
+            moved = max(moved, abs(change))
+            largest = max(largest, abs(D[I[L.REDUCED_V] + r]))
+    return moved <= 1e-9 * largest
 
 
 @compiled
@@ -326,8 +378,9 @@ def _zeno(I, D, t, y):
         if not (fall > 0.0 and 0.0 <= ratio < 1.0):
             continue
         soon = strikes and 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
-        # a bounce lower than the rounding of the gap cannot be followed
-        flat = v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
+        # a bounce that loses less height than the rounding of the gap cannot be followed
+        share = max(1.0 - ratio * ratio, 0.01)
+        flat = share * v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
         if soon or flat:
             ended = True
             I[I[L.PICK] + unit] = 1

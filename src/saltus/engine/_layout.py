@@ -109,6 +109,7 @@ _DOUBLES = [
     "G1",  # at its end
     "SLOPE0",  # their rates in time, of those made of positions and velocities
     "SLOPE1",
+    "BASE",  # what counts as zero of a guard that was zero on entry: not above zero
     "GLOW",  # smallest and largest over the samples of a step
     "GHIGH",
     "GRID",  # guards on a grid over the step
@@ -139,6 +140,7 @@ _INTEGERS = [
     "WAS",  # status before the present event
     "ROW",
     "COORDINATE",  # which one a joint's unit is about
+    "ANGLE",  # coordinate is an angle
     "LAW",
     "TOUCH",  # on the ground with no normal velocity, closed, at the lower stop (2: at the upper)
     "STILL",  # and its first row has no velocity
@@ -177,8 +179,8 @@ def __getattr__(name: str) -> int:
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 
 # The energy balance: lost in impacts, what energy and these losses were at the start, potential
-# energy there, largest energy seen, residual of the balance now and at its largest.
-(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST) = range(13, 19)
+# energy there, largest energy seen, residual of the balance now and at its largest, steepest energy.
+(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST) = range(13, 20)
 D_HEADER = 20
 
 # Fields of an event's row, before its vectors.

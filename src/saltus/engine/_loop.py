@@ -7,7 +7,7 @@ from saltus.engine import _layout as L
 from saltus.engine._entry import enter, first_step, flags_of_closed
 from saltus.engine._events import begin, fire, handle, land, same_time, ulp
 from saltus.engine._flow import flow, project
-from saltus.engine._guards import NOT_A_NUMBER, floor_of, guards, kinematics, locate, screen
+from saltus.engine._guards import NOT_A_NUMBER, floor_of, guards, kinematics, locate, longest_step, screen
 from saltus.engine._record import close_event, open_event, record_step
 from saltus.engine._status import (
     COLLAPSE,
@@ -102,6 +102,8 @@ def advance(I, D, steps, events):
             elif sample == stop:
                 why = L.CAUSE_SAMPLE
         h = min(D[L.H], D[L.H_MAX])
+        if I[L.NGUARD] > 0:
+            h = min(h, longest_step(I, D))
         arrives = h >= stop - t or h >= 0.999 * (stop - t)
         if arrives:
             h = stop - t
@@ -173,7 +175,7 @@ def advance(I, D, steps, events):
             D[I[L.G0] + slot] = D[I[L.G1] + slot]
             D[I[L.SLOPE0] + slot] = D[I[L.SLOPE1] + slot]
             # sizes are those of the entry: the guard was zero there
-            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot):
+            if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, h):
                 I[I[L.ZERO] + slot] = 0
         if which >= 0:
             code = handle(I, D, which)

@@ -133,7 +133,8 @@ def _parts(units: int, guards: int) -> dict[int, int]:
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
     """Source of the mode-free kernels of a system: free, terms, gaps, rates, sizes, energy.
 
-    A size bounds what a guard is the sum of, from its gradient; it tells zero from rounding.
+    A size bounds what a guard or the energy is the sum of, from its gradient; it tells zero from
+    rounding, and how far errors of the state carry.
     """
     d = system.dynamics
     inputs = (d.t, d.x, d.u, d.p)
@@ -165,7 +166,7 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
         "gaps": emit("gaps", inputs, kinematic),
-        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential)),
+        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x))),
     }
 
 
@@ -178,6 +179,12 @@ def _kinematics(system: HybridSystem, J: Any) -> Any:
 
 def _size(value: Any, variables: Any) -> Any:
     return ca.sum1(ca.fabs(ca.jacobian(value, variables).T * variables))
+
+
+def _sizes(value: Any, variables: Any) -> Any:
+    """How far relative and absolute errors of the variables carry, each over the error."""
+    slope = ca.jacobian(value, variables).T
+    return ca.vertcat(ca.sum1(ca.fabs(slope * variables)), ca.sum1(ca.fabs(slope)))
 
 
 _PROGRAMS: dict[tuple[str, ...], Program] = {}
@@ -281,12 +288,12 @@ def _new_arenas(
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
         "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
-        "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
+        "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "BASE": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
         "ROOT": ng,
         "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr,
         "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
-        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 2, "EVENT": event_row(system),
+        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 4, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "KIND",
@@ -308,7 +315,7 @@ def _new_arenas(
     integers = dict.fromkeys(per_unit, nunit)
     integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "PIVOT", "BILATERAL", "KEPT", "PICKED"), nr)
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
-    integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser)
+    integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser) | {"ANGLE": nv}
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in (
         (L.FREE, "free"),
@@ -325,6 +332,7 @@ def _new_arenas(
     if nunit:
         I[L.TERMS] = made.address("terms")
         I[L.PLASTIC] = law_address(plastic())
+    I[I[L.ANGLE] : I[L.ANGLE] + nv] = [unit == "rad" for unit in m.coordinates.values()]
     I[L.EVENT_ROW] = event_row(system)
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values

@@ -41,6 +41,7 @@ class Samples:
     inputs: np.ndarray
     kinetic: np.ndarray
     potential: np.ndarray
+    energy_sizes: np.ndarray
     impact_loss: np.ndarray
     positions: np.ndarray
     speeds: np.ndarray
@@ -260,15 +261,15 @@ class Trajectory:
 
     def _everything(self, times: np.ndarray, index: np.ndarray, fraction: np.ndarray) -> Samples:
         nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
-        width = ny + nr + nu + 2 + 2 * nr + nunit + nuser
+        width = ny + nr + nu + 4 + 2 * nr + nunit + nuser
         rows = self._call_sampler(index, fraction, width, EVERYTHING)
         arc = self.step_rows[index, L.S_ARC].astype(int)
-        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, nr, nr, nunit])
-        x, integrals, forces, inputs, kinetic, potential, positions, speeds, reach, guards = np.split(
+        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, 2, nr, nr, nunit])
+        x, integrals, forces, inputs, kinetic, potential, sizes, positions, speeds, reach, guards = np.split(
             rows, cuts, axis=1
         )
         return Samples(
-            times, arc, x, integrals, forces, inputs, kinetic[:, 0], potential[:, 0],
+            times, arc, x, integrals, forces, inputs, kinetic[:, 0], potential[:, 0], sizes,
             self._lost_before(index), positions, speeds, reach, guards,
         )  # fmt: skip
 

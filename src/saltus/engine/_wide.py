@@ -32,6 +32,7 @@ from saltus.engine import _layout as L
 from saltus.engine import _many as M
 from saltus.engine._emit import straight_line
 from saltus.engine._events import ulp
+from saltus.engine._guards import resolved
 from saltus.engine._record import follow_energy
 from saltus.engine._status import EVENTS_FULL, INTERRUPTED, PAUSED
 from saltus.engine._stepsize import grown, shrunk
@@ -41,7 +42,7 @@ from saltus.hybrid import HybridSystem
 WIDTH = 32
 
 # Rows of a block: time, step, error, what is watched at the end of the step; then states, then stages.
-(T, H, ERROR, KINETIC, POTENTIAL, FIRST) = range(6)
+(T, H, ERROR, KINETIC, POTENTIAL, SIZE, STEEPNESS, FIRST) = range(8)
 
 # More places in the head of a batch: addresses of both kernels of the block, its stages, its guards.
 (LANE_STEP, LANE_FLOW, LANE_WATCH, STAGES, OWN_PARAMETERS) = range(M.HEAD, M.HEAD + 5)
@@ -107,11 +108,13 @@ def watch_source(system: HybridSystem, *, own: bool) -> str:
             return _at(place["P"] + element) if own else f"p{element}"
         return _at(place["YN"] + element) if argument == 1 else f"B[k + {element * WIDTH} + l]"
 
+    slope = ca.jacobian(d.kinetic + d.potential, d.x).T
+    energies = ca.vertcat(d.kinetic, d.potential, ca.sum1(ca.fabs(slope * d.x)), ca.sum1(ca.fabs(slope)))
     values = ca.vertcat(*(ca.SX(guard.expression) for guard in system.guards), ca.SX.zeros(0))
     rates = ca.jtimes(values, ca.vertcat(d.t, d.x), ca.vertcat(1, rate))
-    out = ca.vertcat(ca.densify(values), ca.densify(rates), d.kinetic, d.potential)
+    out = ca.vertcat(ca.densify(values), ca.densify(rates), energies)
     body, results = straight_line((d.t, d.x, rate, d.p), out, read)
-    targets = [*range(place["G"], place["G"] + 2 * guards), KINETIC, POTENTIAL]
+    targets = [*range(place["G"], place["G"] + 2 * guards), KINETIC, POTENTIAL, SIZE, STEEPNESS]
     body += [f"{_at(row)} = {result}" for row, result in zip(targets, results, strict=True)]
     common = [] if own else [f"p{k} = p[{k}]" for k in range(d.p.numel())]
     return _function("watch", "B, p, k", [*common, *_loop(body)])
@@ -154,14 +157,27 @@ NO_RUN = -1
 
 
 @compiled
+def _longest(B, place, I, D, l):
+    """The longest step that a lane may make, by the rule of `_guards.longest_step` where there are guards."""
+    if I[L.NUSER] == 0:
+        return D[L.H_MAX]
+    nq, speed, acceleration = I[L.NQ], 0.0, 0.0
+    for i in range(I[L.NV]):
+        if I[I[L.ANGLE] + i] == 1:
+            speed += abs(B[(place[0] + nq + i) * WIDTH + l])
+            acceleration += abs(B[(place[5] + nq + i) * WIDTH + l])
+    return min(D[L.H_MAX], resolved(speed, acceleration))
+
+
+@compiled
 def _gather(B, place, I, D, l):
     """Bring a run from its arenas into a lane."""
     nx = I[L.NX]
     B[T * WIDTH + l] = D[L.T]
-    B[H * WIDTH + l] = min(D[L.H], D[L.H_MAX])
     for i in range(nx):
         B[(place[0] + i) * WIDTH + l] = D[I[L.Y] + i]
         B[(place[5] + i) * WIDTH + l] = D[I[L.K] + i]
+    B[H * WIDTH + l] = min(D[L.H], _longest(B, place, I, D, l))
 
 
 @compiled
@@ -196,7 +212,8 @@ def _accept(B, place, stages, I, D, l):
     """Go on to the end of a lane's step."""
     nx, last = I[L.NX], place[5] + (stages - 1) * I[L.NX]
     h = B[H * WIDTH + l]
-    follow_energy(D, B[KINETIC * WIDTH + l], B[POTENTIAL * WIDTH + l], 0.0, 0.0, 0.0)
+    energies = (KINETIC * WIDTH + l, POTENTIAL * WIDTH + l, SIZE * WIDTH + l, STEEPNESS * WIDTH + l)
+    follow_energy(D, B[energies[0]], B[energies[1]], B[energies[2]], B[energies[3]], 0.0, 0.0, 0.0)
     I[L.NSTEP] += 1
     for i in range(nx):
         B[(place[0] + i) * WIDTH + l] = B[(place[2] + i) * WIDTH + l]
@@ -206,7 +223,7 @@ def _accept(B, place, stages, I, D, l):
     B[T * WIDTH + l] += h
     factor, D[L.ERROR_OLD] = grown(B[ERROR * WIDTH + l], D[L.ERROR_OLD], I[L.REJECTED] == 1, I[L.ORDER])
     I[L.REJECTED] = 0
-    B[H * WIDTH + l] = min(h * factor, D[L.H_MAX])
+    B[H * WIDTH + l] = min(h * factor, _longest(B, place, I, D, l))
 
 
 @compiled
