@@ -77,7 +77,7 @@ def eliminate(I, D, n):
     """Solve the n by n system at SOLVE, kept row by row with its right side, which the solution replaces.
 
     Rows that say the same thing twice are allowed: of the forces that they leave open one is set
-    to zero, and REDUNDANT notes it. Returns False where rows contradict each other.
+    to zero, and REDUNDANT notes it. Returns False where rows contradict each other by more than the tolerance.
     """
     never_inline()
     S, w = I[L.SOLVE], n + 1
@@ -111,7 +111,7 @@ def eliminate(I, D, n):
     if rank < n:
         I[L.REDUNDANT] = 1
         for i in range(rank, n):
-            if not abs(D[S + i * w + n]) <= 1e-9 * right:
+            if not abs(D[S + i * w + n]) <= 1e-9 * right + D[L.ATOL]:
                 return False
     x = S + n * w
     for k in range(n - 1, -1, -1):

@@ -111,6 +111,8 @@ def step_source(tableau: Tableau, n: int) -> str:
             "        second += e * e",
             "    if total > 0.0:",
             "        total *= total / (total + 0.01 * second)",
+            # the first estimate may be small by chance; from the second alone the error is of this size at least
+            f"    total = max(total, (0.01 * rtol * second) ** 2 / {n})",
         ]
     lines += [
         "    D[L.ERROR] = math.sqrt(total / n)",
