@@ -482,7 +482,7 @@ def test_a_good_end_is_finite():
     rng = np.random.default_rng(4)
     size = 10.0 ** rng.uniform(-3, 160, 60)
     states = {"dtheta1": size * rng.choice([-1, 1], 60), "theta1": size[::-1]}
-    batch = simulate_many(watched_pendulum(), states, until=0.5, max_steps=300)
+    batch = simulate_many(watched_pendulum(), states, until=0.5, max_steps=3000)
     ball = simulate_many(robots.bouncing_ball(), {"dy": size, "dx": -size[::-1]}, until=0.5, max_steps=300)
     for one in (batch, ball):
         assert one.good.any()

@@ -31,7 +31,7 @@ class Fault:
 
 # Ends that need no excuse, and those that are only right where friction is so strong that motion is not unique.
 ALLOWED = ("finished", "terminal", "step_limit")
-OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse")
+OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse", "step_collapse")
 OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "stalled")
 
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
@@ -54,10 +54,10 @@ def _ends(batch: Batch) -> list[Fault]:
         status, excuse = batch.status[run], False
         if status in OF_FRICTION:
             excuse = friction_decides(batch, run)
-        elif status in OF_ABSURD_NUMBERS:
-            excuse = absurd(batch, run)
+        if status in OF_ABSURD_NUMBERS:
+            excuse = excuse or absurd(batch, run)
         elif status == "event_limit":
-            excuse = bounces_nearly_for_ever(batch, run)
+            excuse = absurd(batch, run) or bounces_nearly_for_ever(batch, run)
         excuse = excuse or closed_loop_is_singular(batch, run)
         if not excuse:
             found.append(Fault(int(run), f"{status} at t = {batch.t_end[run]:.6g} s"))
@@ -70,6 +70,7 @@ def _numbers(batch: Batch) -> list[Fault]:
     finite = np.isfinite(batch.states).all(axis=1)
     moved = batch.steps > 0
     opened = batch.good & moved & ~(batch.energy_worst <= batch.energy_limit)
+    opened &= np.abs(batch.starts[:, batch.system.mechanism.nq :]).max(axis=1) <= SPEED
     for run in np.flatnonzero(batch.good & ~finite):
         found.append(Fault(int(run), "its last state is not finite"))
     for run in np.flatnonzero(opened):
@@ -148,7 +149,7 @@ def bounces_nearly_for_ever(batch: Batch, run: int) -> bool:
     """Whether a restitution near one makes more bounces than the limit before they can no longer be followed."""
     numbers = batch.cases.of(run).unit_coefficients
     return any(
-        declared.name in ("restitution", "normal") and value > 0.99
+        declared.name in ("restitution", "normal") and value > 0.98
         for unit, values in zip(batch.system.units, numbers, strict=True)
         if unit.law is not None
         for declared, value in zip(unit.law.declared, values[1:], strict=True)

@@ -10,10 +10,10 @@ from saltus.contact._unit import GRIP, GROUND, POSITION, REACH, SPEED
 
 
 @compiled
-def guard_kinds(kind, status, c1, c2):
+def guard_kinds(kind, status, c0, c1, c2):
     """How each of the three guards of a status is evaluated."""
     if kind == GROUND:
-        return ground.guard_kinds(status)
+        return ground.guard_kinds(status, c0)
     if kind == GRIP:
         return grip.guard_kinds(status)
     return joint.guard_kinds(status, c1, c2)
@@ -144,7 +144,7 @@ def guard_values_of(kind, status, r, v, reach, f, coefficients):  # type: ignore
     for k, s in enumerate(status):
         row = (r[k, 0], r[k, 1], v[k, 0], reach[k], f[k, 0], f[k, 1])
         values[k] = _guard_values(kind, s, *row, c0, c1, c2)
-        kinds[k] = _guard_kinds(kind, s, c1, c2)
+        kinds[k] = _guard_kinds(kind, s, c0, c1, c2)
     return values, kinds
 
 
@@ -156,9 +156,9 @@ def _guard_values(kind, status, r0, r1, v0, reach, f0, f1, c0, c1, c2):  # type:
     return joint.guard_values.py_func(status, r0, v0, f0, c0, c1, c2)
 
 
-def _guard_kinds(kind, status, c1, c2):  # type: ignore[no-untyped-def]
+def _guard_kinds(kind, status, c0, c1, c2):  # type: ignore[no-untyped-def]
     if kind == GROUND:
-        return ground.guard_kinds.py_func(status)
+        return ground.guard_kinds.py_func(status, c0)
     if kind == GRIP:
         return grip.guard_kinds.py_func(status)
     return joint.guard_kinds.py_func(status, c1, c2)

@@ -205,13 +205,13 @@ class Wheel(_OnGround):
 
 
 @compiled
-def guard_kinds(status):
-    """How each of the three guards of a status is evaluated."""
+def guard_kinds(status, mu):
+    """How each of the three guards of a status is evaluated; without friction nothing happens when sliding turns."""
     if status == OPEN:
         return KINEMATIC, NONE, NONE
     if status == STICK:
         return FORCE, FORCE, FORCE
-    return FORCE, KINEMATIC, NONE
+    return FORCE, KINEMATIC if mu > 0.0 else NONE, NONE
 
 
 @compiled

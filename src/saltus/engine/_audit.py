@@ -79,7 +79,7 @@ def _energy(run: Trajectory) -> Check:
     s = run.mesh
     sizes = [s.kinetic, s.potential - s.potential[0], 0.5 * s.energy_sizes[:, 0], *s.integrals.T]
     scale = max(float(np.abs(size).max()) for size in sizes)
-    limit = energy_limit(run.steps, scale, float(s.energy_sizes[:, 1].max()), run.rtol, run.atol)
+    limit = float(energy_limit(run.steps, scale, s.energy_sizes[:, 1].max(), run.rtol, run.atol))
     return Check("energy balance", float(np.abs(energy_residual(s)).max()), limit, "J")
 
 

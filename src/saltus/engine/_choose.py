@@ -12,8 +12,9 @@ REJECTED, UNDECIDED, CONSISTENT = range(3)
 # Where all forces vanish, accelerations are compared with this (m/s^2, rad/s^2): rounding decides nothing.
 SLIGHT = 1e-6
 
-# Relative size below which a margin counts as tied, and below which its change counts as none.
-TIE, NOISE = 1e-9, 1e-13
+# Relative sizes: below the first a margin counts as tied, below the second it has no sign, below the third it has
+# not changed.
+TIE, ROUNDING, NOISE = 1e-9, 1e-12, 1e-13
 
 
 @compiled
@@ -144,10 +145,10 @@ def _judge(I, D, t):
         change = D[later + k] - margin
         if margin > TIE:
             continue
-        if change < -NOISE and margin <= -change:
+        if abs(margin) <= ROUNDING and change < -NOISE:
             verdict = REJECTED
-        elif change <= NOISE or margin < -change:
-            # as good as zero; or small, but more than it changes in a moment: its sign says more than its change
+        elif abs(margin) > ROUNDING or change <= NOISE:
+            # nearly zero, but more than rounding: its sign, told by the score, says more than its change
             verdict = min(verdict, UNDECIDED)
     present_terms(I, D, t)
     return verdict

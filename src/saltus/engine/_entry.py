@@ -157,8 +157,8 @@ def zero_on_entry(I, D):
         else:  # it was zero when the mode was entered, and has not been seen above it since
             known = I[zero + slot] == 1 and I[I[L.WAS] + unit] == I[I[L.STATUS] + unit] and D[g0 + slot] <= floor
         I[zero + slot] = 1 if known or abs(D[g0 + slot]) <= floor else 0
-        if not known or unit >= nunit:
-            D[I[L.BASE] + slot] = math.inf
+        if not known or I[I[L.FIRED] + slot] == 1 or I[L.NSTEP] == 0:
+            D[I[L.BASE] + slot] = min(D[g0 + slot], 0.0)
     for unit in range(nunit):
         kind, status, slot = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], L.SLOTS * unit
         side = max(I[I[L.TOUCH] + unit], I[I[L.STRIKE] + unit])
@@ -168,8 +168,6 @@ def zero_on_entry(I, D):
         elif kind != GRIP and not holds(kind, status) and side != 0:
             # it leaves the ground, or the stop on that side
             I[zero + slot + side - 1] = 1
-    for slot in range(I[L.NGUARD]):
-        D[I[L.BASE] + slot] = min(D[g0 + slot], min(D[I[L.BASE] + slot], 0.0)) if I[zero + slot] == 1 else 0.0
 
 
 @compiled

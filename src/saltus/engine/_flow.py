@@ -81,7 +81,8 @@ def eliminate(I, D, n, weighted):
 
     Rows that say the same thing twice are allowed: of all solutions that of least square is taken,
     each number over its WEIGHT if it is ``weighted``, and REDUNDANT notes it. RANK is the number of
-    rows that say something new. Returns False where rows contradict each other.
+    rows that say something new. Returns False where rows contradict each other by
+    more than the tolerance.
     """
     never_inline()
     S, w = I[L.SOLVE], n + 1
@@ -116,7 +117,7 @@ def eliminate(I, D, n, weighted):
     if rank < n:
         I[L.REDUNDANT] = 1
         for i in range(rank, n):
-            if not abs(D[S + i * w + n]) <= 1e-9 * right:
+            if not abs(D[S + i * w + n]) <= 1e-9 * right + D[L.ATOL]:
                 return False
     x = S + n * w
     _substitute(I, D, n, x, -1)

@@ -26,7 +26,7 @@ def arm(I, D):
     kinds, nunit = I[L.GUARD_KIND], I[L.NUNIT]
     for unit in range(nunit):
         c0 = I[L.COEF] + L.COEFFICIENTS * unit
-        a, b, c = guard_kinds(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], D[c0 + 1], D[c0 + 2])
+        a, b, c = guard_kinds(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], D[c0], D[c0 + 1], D[c0 + 2])
         I[kinds + L.SLOTS * unit] = a
         I[kinds + L.SLOTS * unit + 1] = b
         I[kinds + L.SLOTS * unit + 2] = c
@@ -122,7 +122,8 @@ def _acceleration_size(I, D):
 def floor_of(I, D, slot, h):
     """Below this a guard cannot be told from zero: a few roundings of what it is made of.
 
-    Forces are made of accelerations, which may cancel, and speeds of those over the time ``h`` too.
+    Forces are made of accelerations, which may cancel. Positions and speeds are also made of what
+    speeds and accelerations add to them in the time ``h``.
     """
     never_inline()
     nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
@@ -140,10 +141,8 @@ def floor_of(I, D, slot, h):
     if stuff == REACH:
         # a hand is held where it was caught, which is at the edge to the rounding of that instant
         return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
-    if stuff == SPEED:
-        place += nr
-        return 16.0 * EPSILON * (D[I[L.SIZE] + place] + h * _acceleration_size(I, D))
-    return 16.0 * EPSILON * D[I[L.SIZE] + place]
+    change = _acceleration_size(I, D) if stuff == SPEED else D[I[L.SIZE] + place + nr]
+    return 16.0 * EPSILON * (D[I[L.SIZE] + place + (nr if stuff == SPEED else 0)] + h * change)
 
 
 @compiled
@@ -151,7 +150,8 @@ def longest_step(I, D):
     """The length of a step over which guards, waves of the angles, are resolved: no more than two radians in all.
 
     Where nothing but inertia turns a body, accuracy sets no bound. From s h + a h^2 / 2 = 2, with
-    s and a the sums of all angular speeds and accelerations.
+    s and a the sums of all angular speeds and accelerations. No robot turns so fast that this is
+    less than a microsecond; where numbers are that absurd, guards are not resolved.
     """
     never_inline()
     nv, k, speed, acceleration = I[L.NV], I[L.K] + I[L.NQ], 0.0, 0.0
@@ -166,7 +166,7 @@ def longest_step(I, D):
 def resolved(speed, acceleration):
     """The time in which angles turn by two radians in all."""
     total = speed + math.sqrt(speed * speed + 4.0 * acceleration)
-    return 4.0 / total if total > 0.0 else math.inf
+    return 4.0 / total if 0.0 < total < 4e6 else math.inf
 
 
 @compiled
@@ -348,6 +348,30 @@ def _node(D, k, count):
 
 
 @compiled
+def _after_entry(I, D, t, h, slot, base, s, g):
+    """Where a guard that was zero on entry falls below zero before s.
+
+    It is halved until the guard is seen positive, which it is right after entry. One that never
+    is falls where it first differs from zero by more than rounding.
+    """
+    never_inline()
+    a, near, far, g_near, g_far, floor = 0.5 * s, 0.0, s, 0.0, g, 0.0
+    for _ in range(60):
+        ga = guard_at(I, D, t, h, a, slot) - base
+        if ga > 0.0:
+            return _crossing(I, D, t, h, slot, base, a, s, ga, g)
+        if near == 0.0:
+            floor = floor_of(I, D, slot, a * h)
+            if ga > -floor:
+                near, g_near, far, g_far = a, ga, s, g
+        s, g = a, ga
+        a *= 0.5
+    if near == 0.0:
+        return s
+    return _crossing(I, D, t, h, slot, base - floor, near, far, g_near + floor, g_far + floor)
+
+
+@compiled
 def _first_zero(I, D, t, h, slot, count):
     """The first zero of a guard in (0, 1], or 2 if there is none.
 
@@ -355,25 +379,18 @@ def _first_zero(I, D, t, h, slot, count):
     """
     never_inline()
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
-    floor = floor_of(I, D, slot, h)
-    base = D[I[L.BASE] + slot] if zero else 0.0
+    base, floor = D[I[L.BASE] + slot] if zero else 0.0, 0.0
     for k in range(1, count):
         s, g = _node(D, k, count), D[grid + k * ng + slot] - base
         before = _node(D, k - 1, count)
         previous = D[grid + (k - 1) * ng + slot] - base
-        if zero and k == 1:
-            previous = 0.0
+        if zero:
+            floor = floor_of(I, D, slot, s * h)
+            if k == 1:
+                previous = 0.0
         if (g < -floor) if zero else (g <= 0.0):
             if previous <= 0.0:
-                # zero on entry: halve until the guard is seen positive, which it is right after entry
-                a = 0.5 * s
-                for _ in range(60):
-                    ga = guard_at(I, D, t, h, a, slot) - base
-                    if ga > 0.0:
-                        return _crossing(I, D, t, h, slot, base, a, s, ga, g)
-                    s, g = a, ga
-                    a *= 0.5
-                return s
+                return _after_entry(I, D, t, h, slot, base, s, g)
             return _crossing(I, D, t, h, slot, base, before, s, previous, g)
         if zero and g + base > floor:
             zero, base = False, 0.0

@@ -26,6 +26,16 @@ def takes_part(I, unit):
 
 
 @compiled
+def count_parts(I):
+    """How many units give impulses of their own."""
+    count = 0
+    for unit in range(I[L.NUNIT]):
+        if takes_part(I, unit):
+            count += 1
+    return count
+
+
+@compiled
 def _keep_grips(I, D):
     """Reduce the Delassus matrix, velocities and accelerations of all rows by those of closed and closing grips.
 
@@ -159,7 +169,8 @@ def impact_part(I, D, t, h, y, b, c):
     if code == 0:
         apply_impulses(I, D, y)
         _set_flags(I, D, y)
-        _zeno(I, D, t, y)
+        if not _zeno(I, D, t, y) and count_parts(I) > 1:
+            _stop_all(I, D, y)  # impulses of several units are found to rounding of the largest only
     return code
 
 
@@ -219,12 +230,9 @@ def _join(I, D, t):
 def _strike(I, D):
     """Find the impulses of all units that take part."""
     never_inline()
-    taking_part = 0
-    for unit in range(I[L.NUNIT]):
-        if takes_part(I, unit):
-            taking_part += 1
+    taking_part = count_parts(I)
     change = largest = 0.0
-    for _ in range(20_000):
+    for sweep in range(200_000):
         change = largest = 0.0
         for r in range(I[L.NROW]):
             D[I[L.LAMD] + r] = D[I[L.IMPULSE] + r]
@@ -237,17 +245,20 @@ def _strike(I, D):
                 row = I[I[L.ROW] + unit]
                 normal = row + 1 if I[I[L.KIND] + unit] == GROUND else row
                 largest = max(largest, abs(D[I[L.IMPULSE] + normal]))
-        if taking_part < 2 or change <= 1e-15 * largest:
+        if taking_part < 2 or change <= 1e-15 * largest or (sweep > 100 and _still_change(I, D) <= 1e-14):
             break
-    if taking_part > 1 and not change <= 1e-9 * largest and not _settled(I, D):
+    if taking_part > 1 and not change <= 1e-9 * largest and not _still_change(I, D) <= 1e-9:
         return NO_IMPULSE
     _answer_of_grips(I, D)
     return 0
 
 
 @compiled
-def _settled(I, D):
-    """Whether the last change of the impulses does not change velocities: where contacts nearly say the same twice."""
+def _still_change(I, D):
+    """How much the last sweep changed velocities, as a share of them.
+
+    Where contacts nearly say the same thing twice, impulses may go on changing when velocities do not.
+    """
     never_inline()
     nr, moved, largest = I[L.NROW], 0.0, 0.0
     for r in range(nr):
@@ -258,7 +269,7 @@ def _settled(I, D):
         if I[I[L.BILATERAL] + r] == 0:
             moved = max(moved, abs(change))
             largest = max(largest, abs(D[I[L.REDUCED_V] + r]))
-    return moved <= 1e-9 * largest
+    return moved / largest if largest > 0.0 else 0.0
 
 
 @compiled
@@ -362,7 +373,7 @@ def _zeno(I, D, t, y):
     """
     never_inline()
     if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
-        return
+        return True
     sizes(I, D, t, y)
     _keep_grips(I, D)
     ended = False
@@ -394,3 +405,4 @@ def _zeno(I, D, t, y):
             # it slides on only if that can be told from the rounding that ended its rocking
             slowest = -8.0 * EPSILON * D[I[L.REDUCED_B] + row + 1] * D[I[L.SIZE] + row + 1]
             I[I[L.STILL] + unit] = 1 if D[I[L.W_V] + row] ** 2 <= slowest else 0
+    return ended

@@ -100,6 +100,8 @@ def _error(tableau: Tableau) -> list[str]:
             "    second += e * e",
             "if total > 0.0:",
             "    total *= total / (total + 0.01 * second)",
+            # the first estimate may be small by chance; from the second alone the error is of this size at least
+            "total = max(total, (0.01 * rtol * second) ** 2 / n)",
         ]
     return [*lines, "D[L.ERROR] = math.sqrt(total / n)"]
 

@@ -148,6 +148,7 @@ def step_source(tableau: Tableau, nx: int, guards: int, own: int) -> str:
             error += [f"e = ({combination(tableau.second_error, i)}) * scale", "second = second + e * e"]
     if tableau.second_error:
         error.append("total = total * (total / (total + 0.01 * second + 1e-300))")
+        error.append(f"total = max(total, (0.01 * rtol * second) * (0.01 * rtol * second) / {float(nx)})")
     error.append(f"{_at(ERROR)} = math.sqrt(total / {float(nx)})")
     return _function("step", "B, p, flow, rtol, atol", [*body, *_loop(error)])
 
