@@ -134,8 +134,9 @@ def floor_of(I, D, slot, h):
         row = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
         size = max(size, _acceleration_size(I, D) / D[I[L.W_A] + row * nr + row])
         return 1e-12 * (1e-3 + size)
-    if unit >= nunit:  # a guard of the robot
-        return 16.0 * EPSILON * D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit]
+    if unit >= nunit:  # a guard of the robot, which may be a velocity that contacts hold at zero
+        noise = D[L.H] * _acceleration_size(I, D) if I[L.NCLOSED] > 0 else 0.0
+        return 16.0 * EPSILON * (D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit] + noise)
     stuff, row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)
     place = I[I[L.ROW] + unit] + row
     if stuff == REACH:

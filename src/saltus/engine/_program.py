@@ -222,7 +222,7 @@ def _program_of(system: HybridSystem, place: str, write: Callable[[HybridSystem]
 
 
 def derivative_sources(system: HybridSystem) -> dict[str, str]:
-    """Source of two more kernels, columns by state and parameter: of the equations of motion and of the guards.
+    """Source of two more kernels, columns by state, parameter and time: of the equations of motion and of the guards.
 
     ``derivatives`` takes inputs, accelerations and contact forces, which it holds fixed.
     """
@@ -230,13 +230,13 @@ def derivative_sources(system: HybridSystem) -> dict[str, str]:
     positions = ca.vertcat(*(position for unit in system.units for _, position in unit.rows), ca.SX.zeros(0))
     J, drift = d.row(positions) if system.units else (ca.SX.zeros(0, d.v.numel()), ca.SX.zeros(0))
     a, forces = ca.SX.sym("a", d.v.numel()), ca.SX.sym("f", positions.numel())
-    by = ca.vertcat(d.x, d.p)
+    by = ca.vertcat(d.x, d.p, d.t)
     motion = ca.jacobian(d.force + J.T @ forces - d.M @ a, by)
     parts = [
         ca.jacobian(d.qdot, by), d.solver.solve(motion), d.solver.solve(d.S), ca.jacobian(J @ a + drift, by), J,
     ]  # fmt: skip
     derivatives = ca.vertcat(*(ca.vec(ca.densify(part)) for part in parts))
-    slopes = ca.vec(ca.densify(ca.jacobian(_kinematics(system, J), ca.vertcat(d.t, by))))
+    slopes = ca.vec(ca.densify(ca.jacobian(_kinematics(system, J), ca.vertcat(d.t, d.x, d.p))))
     return {
         "derivatives": emit("derivatives", (d.t, d.x, ca.vertcat(d.u, a, forces), d.p), derivatives, d.solver.pivots),
         "slopes": emit("slopes", (d.t, d.x, d.u, d.p), slopes),

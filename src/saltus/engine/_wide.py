@@ -204,7 +204,7 @@ def _near(B, place, I, D, l):
             a = D[I[L.G0] + user]
             b, c = a + third * D[I[L.SLOPE0] + user], d - third * slope
             low, high = min(min(a, b), min(c, d)), max(max(a, b), max(c, d))
-            near = near or not low > 0.5 * (high - low)
+            near = near or math.isnan(d) or math.isnan(slope) or not low > 0.5 * (high - low)
     return near
 
 
