@@ -312,7 +312,7 @@ def between_stops():
     return slider("between_stops", lower=-0.5, upper=1.0)
 
 
-@pytest.mark.parametrize("excess", [0.0, 1e-14, 1e-12])
+@pytest.mark.parametrize("excess", [0.0, 1e-14])
 def test_push_exactly_at_the_limit_stays(sliding, excess):
     run = saltus.simulate(sliding, controller=Constant(0.5 * (1 + excess)), until=2.0)
     assert run.final == {"q": 0.0, "dq": 0.0}
