@@ -80,7 +80,9 @@ def expected_outputs(system, *inputs):
         "free": free,
         "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
         "gaps": np.concatenate([places, J @ v, reach, guards]),
-        "energy": np.array([0.5 * v @ M @ v, value(d.potential).item(), np.abs(slope * inputs[1]).sum(), abs(slope).sum()]),
+        "energy": np.array(
+            [0.5 * v @ M @ v, value(d.potential).item(), np.abs(slope * inputs[1]).sum(), abs(slope).sum()]
+        ),
     }
 
 

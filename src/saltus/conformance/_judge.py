@@ -31,11 +31,11 @@ class Fault:
 
 # Ends that need no excuse, and those that are only right where friction is so strong that motion is not unique.
 ALLOWED = ("finished", "terminal", "step_limit")
-OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse", "step_collapse")
+OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse", "step_collapse", "stalled")
 OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "stalled")
 
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
-CONDITION, SPEED = 1e10, 1e4
+CONDITION, SPEED = 1e10, 1e3
 
 
 def faults(draw: Draw, batch: Batch, every: int = 200) -> list[Fault]:
@@ -55,9 +55,10 @@ def _ends(batch: Batch) -> list[Fault]:
         if status in OF_FRICTION:
             excuse = friction_decides(batch, run)
         if status in OF_ABSURD_NUMBERS:
-            excuse = excuse or absurd(batch, run)
+            excuse = excuse or absurd(batch, run) or (status == "stalled" and weightless(batch, run))
         elif status == "event_limit":
-            excuse = absurd(batch, run) or bounces_nearly_for_ever(batch, run)
+            excuse = absurd(batch, run) or bounces_nearly_for_ever(batch, run) or weightless(batch, run)
+            excuse = excuse or clatters_at_rounding(batch, run) or guard_is_no_more_than_rounding(batch, run)
         excuse = excuse or closed_loop_is_singular(batch, run)
         if not excuse:
             found.append(Fault(int(run), f"{status} at t = {batch.t_end[run]:.6g} s"))
@@ -70,7 +71,8 @@ def _numbers(batch: Batch) -> list[Fault]:
     finite = np.isfinite(batch.states).all(axis=1)
     moved = batch.steps > 0
     opened = batch.good & moved & ~(batch.energy_worst <= batch.energy_limit)
-    opened &= np.abs(batch.starts[:, batch.system.mechanism.nq :]).max(axis=1) <= SPEED
+    speed = np.abs([batch.starts, batch.states])[:, :, batch.system.mechanism.nq :].max(axis=(0, 2))
+    opened &= (speed <= SPEED) & (speed * batch.t_end <= batch.steps)  # where steps are short against a turn
     for run in np.flatnonzero(batch.good & ~finite):
         found.append(Fault(int(run), "its last state is not finite"))
     for run in np.flatnonzero(opened):
@@ -143,6 +145,27 @@ def closed_loop_is_singular(batch: Batch, run: int) -> bool:
         return False
     A = J[rows] @ np.linalg.solve(mass, J[rows].T)
     return _condition(A) > 1e6
+
+
+def weightless(batch: Batch, run: int) -> bool:
+    """Whether nothing presses the robot onto the ground: then rounding decides what its contacts do at rest."""
+    m = batch.system.mechanism
+    gravity = ca.Function("gravity", [m.p], [ca.SX(m.gravity)])(batch.cases.parameters[run])
+    return float(gravity) == 0.0 and bool(batch.system.units)
+
+
+def clatters_at_rounding(batch: Batch, run: int) -> bool:
+    """Whether several units bounce in turn, no higher than the rounding of the gap."""
+    x, p = batch.states[run], batch.cases.parameters[run]
+    gaps = np.array(_mass(batch.system)(x, p)[2])
+    return bool((np.abs(gaps) < 1e-12 * (1 + np.abs(x).max())).sum() > 1)
+
+
+def guard_is_no_more_than_rounding(batch: Batch, run: int) -> bool:
+    """Whether one of the robot's own guards is zero for good, as a line's direction is where it has no length."""
+    _, own = batch.cases.of(run).kinematics(float(batch.t_end[run]), batch.states[run])
+    watched = [guard.action != "ignore" for guard in batch.system.guards]
+    return bool((np.abs(own[watched]) < 1e-12 * (1 + np.abs(batch.states[run]).max())).any())
 
 
 def bounces_nearly_for_ever(batch: Batch, run: int) -> bool:
