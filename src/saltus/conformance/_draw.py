@@ -16,6 +16,9 @@ from saltus.engine import Batch, simulate_many
 from saltus.engine._cases import columns
 from saltus.hybrid import HybridSystem
 
+# Runs drawn together: they share method, tolerances, modes of grips and actions of guards.
+BATCH = 250
+
 MAX_STEPS, MAX_EVENTS = 20_000, 2_000
 
 
