@@ -1,4 +1,4 @@
-"""Random runs of any robot, drawn from its description alone: parameters, starts, controllers, methods and tolerances."""
+"""Random runs of any robot, drawn from its description: parameters, starts, controllers, methods and tolerances."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from saltus.control import PD, Compiled, Constant, Schedule, Sine
 from saltus.engine import Batch, simulate_many
 from saltus.engine._cases import columns
 from saltus.hybrid import HybridSystem
+
+# Runs drawn together: they share method, tolerances, modes of grips and actions of guards.
+BATCH = 250
 
 MAX_STEPS, MAX_EVENTS = 20_000, 2_000
 
@@ -51,7 +54,7 @@ def draw(system: HybridSystem, count: int, *seed: int) -> Draw:
         if unit.kind == GRIP and random.random() < 0.5
     }
     x, p = _starts(system, p, mode, random)
-    options = {
+    options: dict[str, Any] = {
         "mode": mode,
         "until": float(random.choice([0.3, 1.0, 1.0, 2.0])),
         "rtol": float(10.0 ** random.uniform(-11, -6)),
@@ -90,7 +93,7 @@ def _values(system: HybridSystem, expressions: list[Any], p: np.ndarray) -> np.n
 
 
 def _parameters(system: HybridSystem, count: int, random: np.random.Generator) -> np.ndarray:
-    """Values within their bounds, now and then at one of them or zero; the robot's own where they do not fit together."""
+    """Values within their bounds, now and then at one or zero; the robot's own where they do not fit together."""
     p = np.empty((count, len(system.values)))
     for k, parameter in enumerate(system.mechanism.parameters.values()):
         p[:, k] = _parameter(parameter, system.values[parameter.name], count, random)
@@ -125,7 +128,7 @@ def _parameter(parameter: Any, value: float, count: int, random: np.random.Gener
 def _starts(
     system: HybridSystem, p: np.ndarray, mode: dict[str, str], random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """States above the ground, within stops and guards; some at rest, some touching; and the parameters that they have."""
+    """States above the ground, within stops and guards, some at rest, some touching; and their parameters."""
     m, count = system.mechanism, len(p)
     q = np.empty((count, m.nq))
     for k, unit in enumerate(m.coordinates.values()):

@@ -8,8 +8,8 @@ from saltus.contact._joint import FREE, PLUS
 from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
-from saltus.engine._guards import guard_at, guards, kinematics
-from saltus.engine._impact import impact, same_time
+from saltus.engine._guards import guard_at, guards, kinematics, same_time
+from saltus.engine._impact import impact, stop_at_start
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
 from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
@@ -169,6 +169,8 @@ def begin(I, D):
     t = D[L.T]
     I[L.ENTRY] = L.CAUSE_BREAK
     if not place_units(I, D, t):
+        if I[L.NUNIT] > 0:
+            stop_at_start(I, D, t, I[L.Y])
         return 0
     presume(I, D)
     first = I[L.NGUARD]

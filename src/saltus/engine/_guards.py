@@ -15,8 +15,17 @@ NOT_A_NUMBER, TOO_LONG = -1, -2
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
 
+# Steps shorter than this resolve how a guard leaves zero, s.
+RESOLVED = 1e-7
+
 # The spacing of doubles near one.
 EPSILON = 2.220446049250313e-16
+
+
+@compiled
+def same_time(t):
+    """Instants nearer than this count as one."""
+    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled
@@ -142,8 +151,10 @@ def floor_of(I, D, slot, h):
     if stuff == REACH:
         # a hand is held where it was caught, which is at the edge to the rounding of that instant
         return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
-    change = _acceleration_size(I, D) if stuff == SPEED else D[I[L.SIZE] + place + nr]
-    return 16.0 * EPSILON * (D[I[L.SIZE] + place + (nr if stuff == SPEED else 0)] + h * change)
+    size = D[I[L.SIZE] + place + nr] + h * _acceleration_size(I, D)
+    if stuff != SPEED:
+        size = D[I[L.SIZE] + place] + h * size
+    return 16.0 * EPSILON * size
 
 
 @compiled
@@ -353,22 +364,26 @@ def _after_entry(I, D, t, h, slot, base, s, g):
     """Where a guard that was zero on entry falls below zero before s.
 
     It is halved until the guard is seen positive, which it is right after entry. One that never
-    is falls where it first differs from zero by more than rounding.
+    is, or falls in the same instant, may be zero in several derivatives, as a gap is where the
+    force has just come to zero, and then a long step does not resolve it: TOO_LONG. In a short one
+    it falls where it first differs from zero by more than rounding.
     """
     never_inline()
     a, near, far, g_near, g_far, floor = 0.5 * s, 0.0, s, 0.0, g, 0.0
     for _ in range(60):
-        ga = guard_at(I, D, t, h, a, slot) - base
-        if ga > 0.0:
-            return _crossing(I, D, t, h, slot, base, a, s, ga, g)
-        if near == 0.0:
-            floor = floor_of(I, D, slot, a * h)
-            if ga > -floor:
-                near, g_near, far, g_far = a, ga, s, g
+        ga, rounding = guard_at(I, D, t, h, a, slot) - base, floor_of(I, D, slot, a * h)
+        if ga > 0.25 * rounding:
+            root = _crossing(I, D, t, h, slot, base, a, s, ga, g)
+            return root if root * h > same_time(t) or h <= RESOLVED else TOO_LONG
+        if near == 0.0 and ga > -rounding:
+            near, g_near, far, g_far, floor = a, ga, s, g, rounding
         s, g = a, ga
         a *= 0.5
+    if h > RESOLVED:
+        return TOO_LONG
     if near == 0.0:
         return s
+    D[I[L.BASE] + slot] = base - floor
     return _crossing(I, D, t, h, slot, base - floor, near, far, g_near + floor, g_far + floor)
 
 
@@ -407,7 +422,10 @@ def _first_zero(I, D, t, h, slot, count):
 
 @compiled
 def locate(I, D, t, h):
-    """The slot of the guard that is first zero, or -1; where it is, as a fraction of the step, goes to FRACTION."""
+    """The slot of the guard that is first zero, or -1; where it is, as a fraction of the step, goes to FRACTION.
+
+    TOO_LONG where a shorter step must tell.
+    """
     return call_part(I[L.LOCATE], I, D, t, h, 0, 0, 0)
 
 
@@ -428,6 +446,8 @@ def locate_part(I, D, t, h, a, b, c):
     for slot in range(ng):
         if I[I[L.SUSPECT] + slot] == 1:
             root = _first_zero(I, D, t, h, slot, count)
+            if root < 0.0:
+                return TOO_LONG
             D[I[L.ROOT] + slot] = root
             if root < first:
                 first, which = root, slot

@@ -7,14 +7,8 @@ from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
 from saltus.engine._flow import eliminate
-from saltus.engine._guards import EPSILON, kinematics, sizes
+from saltus.engine._guards import EPSILON, kinematics, same_time, sizes
 from saltus.engine._status import NO_IMPULSE, SINGULAR
-
-
-@compiled
-def same_time(t):
-    """Instants nearer than this count as one."""
-    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled
@@ -391,7 +385,7 @@ def _zeno(I, D, t, y):
         soon = strikes and 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
         # a bounce that loses less height than the rounding of the gap cannot be followed
         share = max(1.0 - ratio * ratio, 0.01)
-        flat = share * v * v <= 2.0 * fall * 4.0 * EPSILON * D[I[L.SIZE] + row]
+        flat = share * v * v <= 2.0 * fall * 8.0 * EPSILON * D[I[L.SIZE] + row]
         if soon or flat:
             ended = True
             I[I[L.PICK] + unit] = 1
@@ -406,3 +400,20 @@ def _zeno(I, D, t, y):
             slowest = -8.0 * EPSILON * D[I[L.REDUCED_B] + row + 1] * D[I[L.SIZE] + row + 1]
             I[I[L.STILL] + unit] = 1 if D[I[L.W_V] + row] ** 2 <= slowest else 0
     return ended
+
+
+@compiled
+def stop_at_start(I, D, t, y):
+    """At the start, take from units that rest what velocity they have, if that is more than rounding."""
+    never_inline()
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return
+    moves = False
+    sizes(I, D, t, y)
+    for unit in range(I[L.NUNIT]):
+        kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
+        if kind != GRIP and I[I[L.TOUCH] + unit] != 0:
+            normal = row + 1 if kind == GROUND else row
+            moves = moves or abs(D[I[L.W_V] + normal]) > 16.0 * EPSILON * D[I[L.SIZE] + I[L.NROW] + normal]
+    if moves:
+        _stop_all(I, D, y)

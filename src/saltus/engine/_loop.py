@@ -5,9 +5,19 @@ import math
 from saltus._native import compiled
 from saltus.engine import _layout as L
 from saltus.engine._entry import enter, first_step, flags_of_closed
-from saltus.engine._events import begin, fire, handle, land, same_time, ulp
+from saltus.engine._events import begin, fire, handle, land, ulp
 from saltus.engine._flow import flow, project
-from saltus.engine._guards import NOT_A_NUMBER, floor_of, guards, kinematics, locate, longest_step, screen
+from saltus.engine._guards import (
+    NOT_A_NUMBER,
+    TOO_LONG,
+    floor_of,
+    guards,
+    kinematics,
+    locate,
+    longest_step,
+    same_time,
+    screen,
+)
 from saltus.engine._record import close_event, open_event, record_step
 from saltus.engine._status import (
     COLLAPSE,
@@ -142,6 +152,11 @@ def advance(I, D, steps, events):
                 continue
             if suspects > 0:
                 which = locate(I, D, t, h)
+                if which == TOO_LONG:
+                    I[L.NREJECT] += 1
+                    I[L.REJECTED] = 1
+                    D[L.H] = 0.1 * h
+                    continue
                 s = D[L.FRACTION]
                 if which >= 0:
                     fire(I, D, h, s)
