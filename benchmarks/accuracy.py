@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
+import numpy as np
 from tables import table
 
 import saltus
+from saltus.control import Constant
 
 # the tests hold the closed forms and are no package; here the distances from them are told
 for _folder in ("analytic", "convergence", "papers"):
@@ -15,13 +18,14 @@ for _folder in ("analytic", "convergence", "papers"):
 
 import test_ball  # noqa: E402
 import test_block  # noqa: E402
+import test_jacobian  # noqa: E402
 import test_oh_huang  # noqa: E402
 import test_order  # noqa: E402
 
 
 def report() -> str:
     """Measure, and tell how far off everything is."""
-    rows = [*_jump(), *_ball(), *_block(), *_orders()]
+    rows = [*_jump(), *_ball(), *_block(), *_orders(), *_held(), *_wheel(), *_derivatives(), *_hits()]
     return "\n\n".join(["## Accuracy", _INTRODUCTION, table(["what", "wanted", "measured"], rows)])
 
 
@@ -74,6 +78,81 @@ def _orders() -> list[list[str]]:
             [f"{method}: observed order of event times", wanted, f"{test_order.order_of_event_times(method):.2f}"]
         )
     return rows
+
+
+def _held() -> list[list[str]]:
+    """How far pins move in a minute, how well energy is kept, and how still dry friction holds a joint."""
+    rows = []
+    arm = saltus.robots.arm(coulomb=0.0)
+    for hand, other in (("hand", "tip"), ("tip", "hand")):
+        mode = {hand: "closed", other: "open"}
+        start = arm.consistent({"theta1": 1.2, "theta2": 1.0}, mode)
+        run = saltus.simulate(arm, start, mode=mode, until=60.0, rtol=1e-9)
+        first = arm.row_names.index(f"{hand}.x")
+        moved = np.abs(run.mesh.positions[:, first : first + 2] - run.mesh.positions[0, first : first + 2]).max()
+        rows.append([f"arm pinned by its {hand}, 60 s at rtol 1e-9: the pin moves, m", "1e-12", f"{moved:.1e}"])
+    run = saltus.simulate(
+        saltus.robots.double_pendulum(), {"theta1": 0.5, "theta2": 0.3}, until=60.0, rtol=1e-12, method="dop853"
+    )
+    energy = run.mesh.kinetic + run.mesh.potential
+    rows.append(
+        [
+            "double pendulum, 60 s, dop853 at rtol 1e-12: energy, relative",
+            "1e-10",
+            f"{np.abs(energy - energy[0]).max() / abs(energy[0]):.1e}",
+        ]
+    )
+    stuck = saltus.simulate(saltus.robots.arm(g=0.0), controller=Constant(0.29), until=10.0)
+    moved = np.abs(stuck.mesh.x[:, 3] - stuck.system.start["theta2"]).max()
+    rows.append(["dry joint under a torque below its friction, 10 s: it moves, rad", "0", f"{moved:.1e}"])
+    return rows
+
+
+def _wheel() -> list[list[str]]:
+    speed, multiplier = test_jacobian.wheel_errors({})
+    return [
+        ["rimless wheel: speed at its fixed point, relative", "1e-9", f"{speed:.1e}"],
+        ["rimless wheel: multiplier, by saltation matrices", "1e-9", f"{multiplier:.1e}"],
+    ]
+
+
+def _derivatives() -> list[list[str]]:
+    rows = []
+    for case in test_jacobian.CASES:
+        state, parameters = test_jacobian.errors_of(case)
+        rows.append([f"jacobian, {case}: state, parameters", "1e-6", f"{state:.1e}, {parameters:.1e}"])
+    return rows
+
+
+def _hits() -> list[list[str]]:
+    """Ten thousand random hits of an elbow against its stop while the hand is pinned: by how much energy grows."""
+    random = np.random.default_rng(3)
+    count = 10_000
+    angles = random.uniform(-np.pi, np.pi, count)
+    rates = random.normal(size=(count, 2)) * 5
+    stop = np.radians(150)
+    starts = np.zeros((count, 8))
+    starts[:, 2], starts[:, 3] = angles, stop
+    starts[:, 6], starts[:, 7] = rates[:, 0], np.abs(rates[:, 1]) + 1e-3
+    lost = saltus.Figures(("lost", "pin"), _energy_lost)
+    batch = saltus.simulate_many(saltus.robots.arm(coulomb=0.0), starts, until=1e-9, figures=lost)
+    grown = float(max(0.0, -(batch.figures["lost"]).min()))
+    return [
+        [f"{count:,} hits of the elbow's stop with the hand pinned: energy grows, J", "0", f"{grown:.1e}"],
+    ]
+
+
+def _energy_lost(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-untyped-def]
+    """Kinetic energy of the pinned arm before its first event less that after it, from m1, m2, L1, L2."""
+    if moment == 1 and out[1] == 0.0:
+        out[1] = 1.0
+        for sign, x in ((1.0, before), (-1.0, after)):
+            c = math.cos(x[3])
+            a, b = x[6], x[6] + x[7]
+            first = p[0] * p[2] * p[2] / 3.0 * a * a
+            second = p[1] * (p[2] * p[2] * a * a + p[3] * p[3] / 3.0 * b * b + p[2] * p[3] * c * a * b)
+            out[0] += sign * 0.5 * (first + second)
+    return 0
 
 
 _INTRODUCTION = """\

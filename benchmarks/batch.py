@@ -121,9 +121,12 @@ def report(count: int = COUNT) -> str:
         [r.name, f"{1e6 * r.seconds:.1f}", f"{r.error:.1e}", str(r.events), _number(r.open_audits)]
         for r in (*ours, *theirs)
     ]
-    fastest, rival = min(ours, key=lambda r: r.seconds), min(theirs, key=lambda r: r.seconds)
-    gain = rival.seconds / fastest.seconds
-    targets = [[f"{fastest.name}, faster than {rival.name}, times", "at least 500", ratio(gain), _met(gain >= 500)]]
+    fastest, default = min(ours, key=lambda r: r.seconds), min(ours[: len(threads)], key=lambda r: r.seconds)
+    targets = []
+    # like for like first: the methods that both use if nothing is said
+    for one, rival in ((default, theirs[0]), (fastest, min(theirs, key=lambda r: r.seconds))):
+        gain = rival.seconds / one.seconds
+        targets.append([f"{one.name}, faster than {rival.name}, times", "at least 500", ratio(gain), _met(gain >= 500)])
     if cores > 1:
         for k, method in enumerate(SALTUS_METHODS):
             second = ours[len(threads) * k].seconds / ours[len(threads) * k + 1].seconds

@@ -82,8 +82,15 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_state_and_parameters(case):
+def distance(found, expected):
+    """Largest difference over the columns that could be compared, over the size of what is expected."""
+    known = ~np.isnan(expected).any(axis=0)
+    assert known.any()
+    return float(np.abs(found[:, known] - expected[:, known]).max() / (1 + np.abs(expected[:, known]).max()))
+
+
+def errors_of(case):
+    """How far the derivatives of a case are from finite differences: by state, by parameters."""
     make, start, until, controller, mode, guards = CASES[case]
     system = make()
 
@@ -92,13 +99,18 @@ def test_state_and_parameters(case):
 
     nominal = run(system, start)
     assert guards <= {event.guard for event in nominal.events}
-    agree(nominal.jacobian(), differences(lambda x: final(run(system, x)), system.state(start)))
+    by_state = distance(nominal.jacobian(), differences(lambda x: final(run(system, x)), system.state(start)))
     names = list(system.mechanism.parameters)
 
     def with_values(values):
         return final(run(system.with_parameters(**dict(zip(names, values, strict=True))), start))
 
-    agree(nominal.jacobian("parameters"), differences(with_values, system.parameter_values))
+    return by_state, distance(nominal.jacobian("parameters"), differences(with_values, system.parameter_values))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_state_and_parameters(case):
+    assert max(errors_of(case)) < 1e-6
 
 
 def test_controllers_numbers():
@@ -185,7 +197,11 @@ def test_transition_matrices_multiply():
 
 @pytest.mark.parametrize("values", [{}, {"slope": -0.12, "shape": 0.3}, {"length": 0.6, "mass": 3.0, "g": 3.7}])
 def test_rimless_wheel_multiplier(values):
-    """Fixed point and multiplier of one step [mcgeer1990, coleman1998]: eta^2, by saltation matrices alone."""
+    assert max(wheel_errors(values)) < 1e-9
+
+
+def wheel_errors(values):
+    """Errors of fixed point and multiplier, eta^2, of one step [mcgeer1990, coleman1998], by saltation matrices."""
     wheel = saltus.robots.rimless_wheel(mu=2.0, **values)
     p = wheel.values
     alpha, inertia = math.pi / 8, p["shape"] * p["mass"] * p["length"] ** 2
@@ -200,14 +216,13 @@ def test_rimless_wheel_multiplier(values):
     run = saltus.simulate(wheel, start, until=4.0, **TIGHT)
     steps = [event for event in run.events if event.guard.endswith("touch")]
     assert [event.guard for event in steps[:2]] == ["foot1.touch", "foot2.touch"]
-    for event in steps:
-        assert event.state_after["dtheta"] == pytest.approx(spin, rel=1e-9)
+    speed = max(abs(event.state_after["dtheta"] / spin - 1) for event in steps)
     # along the flow and along the slope nothing decays; what the impact forbids is gone after one step
     period = steps[0].t
     multipliers = np.linalg.eigvals(run.jacobian(since=0.4 * period, until=1.4 * period))
     expected = [0, 0, 0, eta**2, 1, 1]
-    assert sorted(np.abs(multipliers))[3] == pytest.approx(eta**2, abs=1e-9)
     np.testing.assert_allclose(sorted(np.abs(multipliers)), expected, atol=1e-4)
+    return speed, abs(sorted(np.abs(multipliers))[3] - eta**2)
 
 
 def test_what_cannot_be_differentiated_is_refused():
