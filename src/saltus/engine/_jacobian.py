@@ -12,7 +12,7 @@ import numpy as np
 
 from saltus._native import pointer_to
 from saltus.engine import _layout as L
-from saltus.engine import _transition as T
+from saltus.engine import _variation as T
 from saltus.engine._program import derivative_program, transition_entry
 from saltus.engine._status import STATUSES
 from saltus.engine._tableau import find_method
@@ -105,6 +105,8 @@ class _Replay:
         for place, value in numbers.items():
             self.Q[place] = value
         for k, parameter in enumerate(control.parameters):
+            if len(parameter.places) > T.MOST_PLACES:
+                raise InputError(f"{parameter.name} of {control.name} may be at most {T.MOST_PLACES} of its numbers")
             first = T.Q_END + T.SPEC_WIDTH * k
             self.Q[first : first + 2] = parameter.moves, len(parameter.places)
             self.Q[first + 2 : first + 2 + len(parameter.places)] = parameter.places

@@ -1,0 +1,183 @@
+"""How inputs depend on state, parameters and the controller's own numbers: by differences of what users write.
+
+Controllers are compiled functions without derivatives; central differences of fourth order leave about 1e-12.
+"""
+
+from saltus._native import call_control, compiled, never_inline
+from saltus.engine import _layout as L
+from saltus.engine._variation import (
+    BLIND,
+    CU,
+    DIFFERENCE,
+    HELD,
+    LIMIT_P,
+    MEMORY,
+    MEMORY_BASE,
+    MEMORY_NEXT,
+    NC,
+    NM,
+    NP,
+    NZ,
+    PHI,
+    SPARE,
+    SPEC,
+    SPEC_WIDTH,
+)
+
+
+@compiled
+def offset(k):
+    """The four points of a central difference of fourth order."""
+    return (1.0, -1.0, 2.0, -2.0)[k]
+
+
+@compiled
+def weight(k):
+    return (8.0, -8.0, -1.0, 1.0)[k] / 12.0
+
+
+@compiled
+def _ask(I, D, Q, t, y):
+    """Ask the controller as the loop does, from the memory as it was, and clip."""
+    for m in range(Q[NM]):
+        D[I[L.MEM] + m] = D[Q[MEMORY_BASE] + m]
+    call_control(I[L.CONTROL], t, I, D, y, I[L.STATUS], I[L.MEM], I[L.P], I[L.DATA], I[L.PIECE], I[L.U], I[L.REQUEST])
+    for i in range(I[L.NU]):
+        limit = D[I[L.LIMIT] + i]
+        D[I[L.U] + i] = min(max(D[I[L.U] + i], -limit), limit)
+
+
+@compiled
+def _shift(I, D, Q, column, amount, y):
+    """Move one of what inputs depend on: state, parameter, controller's parameter, memory; returns its size."""
+    nx, n_p, nc = I[L.NX], Q[NP], Q[NC]
+    if column < nx:
+        D[y + column] += amount
+        return max(1.0, abs(D[y + column]))
+    column -= nx
+    if column < n_p:
+        D[I[L.P] + column] += amount
+        return max(1e-3, abs(D[I[L.P] + column]))
+    column -= n_p
+    if column < nc:
+        spec = Q[SPEC] + SPEC_WIDTH * column
+        size = 1e-3
+        for k in range(Q[spec + 1]):
+            place = I[L.DATA] + Q[spec + 2 + k]
+            D[place] += amount
+            size = max(size, abs(D[place]))
+        return size
+    column -= nc
+    if column < Q[NM]:
+        D[Q[MEMORY_BASE] + column] += amount
+        return max(1.0, abs(D[Q[MEMORY_BASE] + column]))
+    return 1.0
+
+
+@compiled
+def _difference(I, D, Q, t, y, ys, c, columns, step, out):
+    """Add a column of the derivatives of inputs and memory, by differences of one step."""
+    never_inline()
+    nu, nm, nx = I[L.NU], Q[NM], I[L.NX]
+    for k in range(4):
+        amount = offset(k) * step
+        _shift(I, D, Q, c, amount, ys)
+        _ask(I, D, Q, t + amount if c == columns - 1 else t, ys)
+        _shift(I, D, Q, c, -amount, ys)
+        for i in range(nu):
+            D[out + i] += weight(k) / step * D[I[L.U] + i]
+        for m in range(nm):
+            D[out + nu + m] += weight(k) / step * D[I[L.MEM] + m]
+    # adding and taking away may have left a rounding
+    if c < nx:
+        D[ys + c] = D[y + c]
+
+
+@compiled
+def control_matrix(I, D, Q, t, y):
+    """Derivatives of inputs, and of the memory after the call, by everything that they depend on.
+
+    Written to CU, a column of inputs and memory for each state, parameter, controller's parameter,
+    memory and, last, time. Inputs and memory are left as the controller sets them at (t, y).
+    """
+    never_inline()
+    nx, n_p, nc, nm, nu = I[L.NX], Q[NP], Q[NC], Q[NM], I[L.NU]
+    high, columns = nu + nm, nx + n_p + nc + nm + 1
+    if I[L.PIECE] < I[L.NBREAK]:
+        t = min(t, D[I[L.BREAKS] + I[L.PIECE]] * (1.0 - 1e-16))
+    for m in range(nm):
+        D[Q[MEMORY_BASE] + m] = D[I[L.MEM] + m]
+    ys = I[L.YD]
+    for i in range(nx):
+        D[ys + i] = D[y + i]
+    for c in range(columns):
+        out = Q[CU] + c * high
+        for i in range(high):
+            D[out + i] = 0.0
+        if Q[BLIND] == 1 and nx <= c < nx + n_p:
+            continue
+        step = DIFFERENCE * _shift(I, D, Q, c, 0.0, ys)
+        for _ in range(5):
+            # differences of two steps agree where the function is smooth on their scale
+            coarse, fine = 0.0, 0.0
+            for i in range(high):
+                D[out + i] = D[Q[SPARE] + i] = 0.0
+            _difference(I, D, Q, t, y, ys, c, columns, step, out)
+            _difference(I, D, Q, t, y, ys, c, columns, step / 16.0, Q[SPARE])
+            for i in range(high):
+                coarse = max(coarse, abs(D[out + i] - D[Q[SPARE] + i]))
+                fine = max(fine, abs(D[Q[SPARE] + i]))
+            if coarse <= 1e-9 * fine or coarse <= 1e-12:
+                break
+            step /= 16.0
+    _ask(I, D, Q, t, ys)
+    for i in range(nu):
+        limit = D[I[L.LIMIT] + i]
+        if abs(D[I[L.U] + i]) >= limit:
+            sign = 1.0 if D[I[L.U] + i] > 0.0 else -1.0
+            for c in range(columns):
+                inside = nx <= c < nx + n_p
+                D[Q[CU] + c * high + i] = sign * D[Q[LIMIT_P] + i * n_p + c - nx] if inside else 0.0
+
+
+@compiled
+def change_of_inputs(I, D, Q, X, columns, out, memory):
+    """Chain rule: changes of inputs (and of memory) for all columns of changes X of the state."""
+    never_inline()
+    nx, n_p, nc, nm, nu, nz = I[L.NX], Q[NP], Q[NC], Q[NM], I[L.NU], Q[NZ]
+    high = nu + nm
+    for c in range(columns):
+        for i in range(high):
+            total = 0.0
+            for j in range(nx):
+                total += D[Q[CU] + j * high + i] * D[X + c * nx + j]
+            if nx <= c < nz:
+                total += D[Q[CU] + c * high + i]
+            for m in range(nm):
+                if c < nz:
+                    total += D[Q[CU] + (nx + n_p + nc + m) * high + i] * D[Q[MEMORY] + c * nm + m]
+            if c == nz:
+                total += D[Q[CU] + (nx + n_p + nc + nm) * high + i]
+            if i < nu:
+                D[out + c * nu + i] = total
+            elif memory:
+                D[Q[MEMORY_NEXT] + c * nm + i - nu] = total
+
+
+@compiled
+def take_sample(I, D, Q, t, y):
+    """At a sample the inputs, and the memory, change with the state; they are held until the next."""
+    never_inline()
+    nz, nm = Q[NZ], Q[NM]
+    control_matrix(I, D, Q, t, y)
+    change_of_inputs(I, D, Q, Q[PHI], nz, Q[HELD], True)
+    for k in range(nz * nm):
+        D[Q[MEMORY] + k] = D[Q[MEMORY_NEXT] + k]
+
+
+@compiled
+def remember(I, D, Q, t, y):
+    """Let the controller's memory go on as it did at a sample."""
+    for m in range(Q[NM]):
+        D[Q[MEMORY_BASE] + m] = D[I[L.MEM] + m]
+    _ask(I, D, Q, t, y)
