@@ -54,7 +54,7 @@ def draw(system: HybridSystem, count: int, *seed: int) -> Draw:
         if unit.kind == GRIP and random.random() < 0.5
     }
     x, p = _starts(system, p, mode, random)
-    options = {
+    options: dict[str, Any] = {
         "mode": mode,
         "until": float(random.choice([0.3, 1.0, 1.0, 2.0])),
         "rtol": float(10.0 ** random.uniform(-11, -6)),
