@@ -56,7 +56,12 @@ def block_case():
 
 
 def pendulum_case():
-    return watched_pendulum(), {"states": pendulum_starts(24), "until": 2.0, "rtol": 1e-9, "atol": 1e-9}
+    options = {"states": pendulum_starts(24), "until": 2.0, "rtol": 1e-9, "atol": 1e-9, "lanes": False}
+    return watched_pendulum(), options
+
+
+def lanes_case():
+    return watched_pendulum(), {"states": pendulum_starts(333), "until": 2.0, "rtol": 1e-9, "atol": 1e-9}
 
 
 def dop853_case():
@@ -82,7 +87,7 @@ CASES = {
 
 def alone(system, options, run):
     """The same run by `simulate`."""
-    options = dict(options)
+    options = {name: value for name, value in options.items() if name != "lanes"}
     states, controllers = options.pop("states", None), options.pop("controllers", None)
     parameters = options.pop("parameters", {})
 
@@ -145,15 +150,52 @@ def test_every_robot_and_profile(name):
         assert_same_run(simulate_many(robot, **options), 1, alone(robot, options, 1))
 
 
-@pytest.mark.parametrize("name", ["hopper_case", "ball_case", "block_case", "pendulum_case"])
+@pytest.mark.parametrize("name", ["hopper_case", "ball_case", "block_case", "pendulum_case", "lanes_case"])
 @pytest.mark.parametrize(("threads", "chunk"), [(2, 1), (3, 5), (8, 1000)])
 def test_threads_do_not_matter(monkeypatch, name, threads, chunk):
-    system, options = CASES[name]()
+    system, options = (CASES | {"lanes_case": lanes_case})[name]()
     one = simulate_many(system, threads=1, **options)
-    monkeypatch.setattr(_simulate_many, "_chunk", lambda count, threads: chunk)
+    monkeypatch.setattr(_simulate_many, "_chunk", lambda count, threads, lanes: chunk)
     other = simulate_many(system, threads=threads, **options)
     assert np.array_equal(one.integers, other.integers)
     assert np.array_equal(one.doubles, other.doubles, equal_nan=True)
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853"])
+@pytest.mark.parametrize("varied", [False, True])
+def test_lanes_are_the_runs_alone_but_for_rounding(method, varied):
+    """Side by side or one by one: the same steps, events and energies, to what rounding makes of them."""
+    system, options = lanes_case()
+    options |= {"method": method, "until": 1.0, "rtol": 1e-10, "atol": 1e-10}
+    if varied:
+        options["parameters"] = {"m1": np.linspace(0.5, 2.0, 333), "r2": np.linspace(0.3, 0.7, 333)}
+    wide, narrow = simulate_many(system, **options), simulate_many(system, lanes=False, **options)
+    assert wide.good.all()
+    assert wide.check()
+    assert wide.event_count.sum() > 300
+    np.testing.assert_allclose(wide.states, narrow.states, rtol=0, atol=1e-7)
+    assert np.array_equal(wide.event_count, narrow.event_count)
+    np.testing.assert_allclose(wide.event_times, narrow.event_times, rtol=0, atol=1e-8)
+    assert abs(wide.steps - narrow.steps).max() <= 3
+    few = simulate_many(system, **(options | {"states": options["states"][5:6], "parameters": None, "lanes": True}))
+    if not varied:  # what a lane computes does not depend on the others
+        assert few.states[0].tolist() == wide.states[5].tolist()
+
+
+def test_lanes_stop_at_guards_and_limits():
+    pendulum = robots.double_pendulum()
+    end = replace(pendulum, guards=(Guard("hanging", pendulum.mechanism.q[0], "terminal", "both"),))
+    starts = pendulum_starts(100)
+    starts[:, 0] = np.abs(starts[:, 0]) + 0.1
+    batch = simulate_many(end, starts, until=5.0)
+    assert (batch.status == "terminal").sum() > 90
+    assert np.abs(batch.states[batch.status == "terminal", 0]).max() < 1e-12
+    short = simulate_many(end, starts, until=5.0, max_steps=7)
+    assert (short.status == "step_limit").all()
+    assert (short.steps == 7).all()
+    assert (simulate_many(pendulum, starts, until=0.0).t_end == 0.0).all()
+    with pytest.raises(InputError, match="lanes are for"):
+        simulate_many(robots.hopper(), lanes=True)
 
 
 def test_a_run_can_be_made_again_with_its_record():

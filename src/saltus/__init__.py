@@ -9,9 +9,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
-    from saltus.contact import GroundPoint
+    from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
-    from saltus.hybrid import Guard, HybridSystem, Profile
+    from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph
     from saltus.mechanism import Mechanism
 
 _WHERE = {
@@ -26,29 +26,39 @@ _WHERE = {
     "Command": "saltus.engine",
     "Mechanism": "saltus.mechanism",
     "HybridSystem": "saltus.hybrid",
+    "ModeGraph": "saltus.hybrid",
+    "mode_graph": "saltus.hybrid",
     "Guard": "saltus.hybrid",
     "Profile": "saltus.hybrid",
-    "GroundPoint": "saltus.contact",
+    **dict.fromkeys(("Bar", "Grip", "GroundPoint", "JointUnit", "Line", "Wall", "Wheel"), "saltus.contact"),
 }
 _MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
 
 __all__ = [
+    "Bar",
     "Batch",
     "Command",
     "Event",
     "Figures",
+    "Grip",
     "GroundPoint",
     "Guard",
     "HybridSystem",
+    "JointUnit",
+    "Line",
     "Mechanism",
+    "ModeGraph",
     "Profile",
     "Rollout",
     "Trajectory",
+    "Wall",
+    "Wheel",
     "conformance",
     "contact",
     "control",
     "errors",
     "mechanism",
+    "mode_graph",
     "registry",
     "robots",
     "rollout",

@@ -52,6 +52,12 @@ ADVANCE = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES)
 PART = types.int64(INTEGERS, DOUBLES, types.float64, types.float64, types.int64, types.int64, types.int64)
 """part(I, D, t, h, a, b, c): a part of the engine, compiled on its own and called by address."""
 
+LANES = types.int32(DOUBLES, DOUBLES, types.int64)
+"""kernel(B, p, offset): on a block of lanes, of which it reads and writes rows."""
+
+STEP_OF_LANES = types.int32(DOUBLES, DOUBLES, types.int64, types.float64, types.float64)
+"""step(B, p, flow, rtol, atol): one step of every lane of a block, by the flow at that address."""
+
 STAGE_OF_LANES = types.int32(types.float64, types.float64, types.float64, DOUBLES, DOUBLES)
 """stage(t, a, b, W, p) -> 0: a stage of a block of lanes, see `saltus.engine._lanes`."""
 
@@ -227,6 +233,49 @@ def call_advance(typingctx, address, I, D, steps, events):  # type: ignore[no-un
         address, *rest = arguments
         kinds = [_INT64.as_pointer()] + [_DOUBLE.as_pointer()] * 3
         return builder.call(_function(builder, address, _INT64, kinds), rest)
+
+    return signature, codegen
+
+
+def _moved(pointer: Any) -> Any:
+    """An intrinsic that moves a pointer by a number of elements."""
+
+    @intrinsic
+    def move(typingctx, base, offset):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return _pointer(builder, *arguments)
+
+        return pointer(pointer, types.int64), codegen
+
+    return move
+
+
+doubles_from = _moved(DOUBLES)
+integers_from = _moved(INTEGERS)
+
+
+@intrinsic
+def call_lanes(typingctx, address, B, p, offset):  # type: ignore[no-untyped-def]
+    """Call a kernel on a block of lanes by address."""
+    signature = types.int32(types.int64, *LANES.args)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, *rest = arguments
+        kinds = [_DOUBLE.as_pointer()] * 2 + [_INT64]
+        return builder.call(_function(builder, address, _INT32, kinds), rest)
+
+    return signature, codegen
+
+
+@intrinsic
+def call_lane_step(typingctx, address, B, p, flow, rtol, atol):  # type: ignore[no-untyped-def]
+    """Call a step of a block of lanes by address."""
+    signature = types.int32(types.int64, *STEP_OF_LANES.args)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, *rest = arguments
+        kinds = [_DOUBLE.as_pointer()] * 2 + [_INT64, _DOUBLE, _DOUBLE]
+        return builder.call(_function(builder, address, _INT32, kinds), rest)
 
     return signature, codegen
 

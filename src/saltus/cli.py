@@ -36,6 +36,23 @@ _CommandError: Any = typer.BadParameter.__mro__[2]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
+# What verbs that run a robot have in common.
+Robot = Annotated[str, typer.Argument(help="Which robot; see `saltus list`.")]
+ControllerName = Annotated[str | None, typer.Option("--controller", help="Which controller; see `saltus list`.")]
+ControllerOptions = Annotated[list[str] | None, typer.Option("--control", help="A controller's option, name=value.")]
+ProfileName = Annotated[str | None, typer.Option("--profile", help="A ready experiment of this robot.")]
+Parameters = Annotated[list[str] | None, typer.Option("--set", help="A parameter, name=value.")]
+Start = Annotated[list[str] | None, typer.Option("--x0", help="A start value, name=value; 30deg is allowed.")]
+Until = Annotated[float | None, typer.Option("--until", help="End time, s.")]
+RelativeTolerance = Annotated[float, typer.Option("--rtol", help="Relative tolerance.")]
+AbsoluteTolerance = Annotated[float, typer.Option("--atol", help="Absolute tolerance.")]
+Method = Annotated[str, typer.Option("--method", help="Integration method.")]
+LawName = Annotated[str | None, typer.Option("--law", help="Impact law in place of the robot's own.")]
+GuardActions = Annotated[
+    list[str] | None, typer.Option("--guard", help="What a guard does, name=ignore|record|terminal.")
+]
+RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are one line for people, or a JSON object for programs."""
@@ -216,33 +233,144 @@ def _target(text: str) -> tuple[str, str]:
 
 @app.command("run")
 def run_command(
-    robot: Annotated[str, typer.Argument(help="Which robot; see `saltus list`.")],
-    controller: Annotated[str | None, typer.Option(help="Which controller; see `saltus list`.")] = None,
-    control: Annotated[list[str] | None, typer.Option(help="A controller's option, name=value.")] = None,
-    profile: Annotated[str | None, typer.Option(help="A ready experiment of this robot.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="A parameter, name=value.")] = None,
-    x0: Annotated[list[str] | None, typer.Option(help="A start value, name=value; 30deg is allowed.")] = None,
-    until: Annotated[float | None, typer.Option(help="End time, s.")] = None,
-    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-10,
-    atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-12,
-    method: Annotated[str, typer.Option(help="Integration method.")] = "dopri5",
-    law: Annotated[str | None, typer.Option(help="Impact law in place of the robot's own.")] = None,
-    guard: Annotated[list[str] | None, typer.Option(help="What a guard does, name=ignore|record|terminal.")] = None,
+    robot: Robot,
+    controller: ControllerName = None,
+    control: ControllerOptions = None,
+    profile: ProfileName = None,
+    set_: Parameters = None,
+    x0: Start = None,
+    until: Until = None,
+    rtol: RelativeTolerance = RTOL,
+    atol: AbsoluteTolerance = ATOL,
+    method: Method = METHOD,
+    law: LawName = None,
+    guard: GuardActions = None,
     output_step: Annotated[float | None, typer.Option(help="Spacing of the samples, s.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
     from saltus.engine import check_target
-    from saltus.robots import find_robot
 
     if out is not None:
         check_target(out)
+    experiment = _experiment(_changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
+    run, failure = experiment.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
+    if out is not None:
+        run.save(out)
+    _print_run(run, failure, out, as_json)
+    _exit_after(failure)
+
+
+@app.command("graph")
+def graph_command(
+    robot: Robot,
+    visited: Annotated[bool, typer.Option("--visited", help="What a run visits, not all that is possible.")] = False,
+    controller: ControllerName = None,
+    control: ControllerOptions = None,
+    profile: ProfileName = None,
+    set_: Parameters = None,
+    x0: Start = None,
+    until: Until = None,
+    rtol: RelativeTolerance = RTOL,
+    atol: AbsoluteTolerance = ATOL,
+    method: Method = METHOD,
+    law: LawName = None,
+    guard: GuardActions = None,
+    by_unit: Annotated[bool, typer.Option("--by-unit", help="Show the statuses of each unit alone.")] = False,
+    form: Annotated[str | None, typer.Option("--format", help="mermaid (the default), dot, json or svg.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the graph: .mmd, .dot, .json or .svg.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a robot's mode graph: what is possible, or what a run visits."""
+    form = _form(form, out, as_json)
+    system = _changed_robot(robot, set_, law, guard)
+    failure = None
+    if visited:
+        if by_unit:
+            raise InputError("--by-unit is about what is possible; leave out --visited")
+        experiment = _experiment(system, controller, control, profile, x0, until)
+        run, failure = experiment.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method)
+        graph = run.mode_graph()
+    else:
+        about_run = {
+            "--controller": controller, "--control": control, "--profile": profile, "--x0": x0, "--until": until,
+            "--rtol": rtol != RTOL, "--atol": atol != ATOL, "--method": method != METHOD,
+        }  # fmt: skip
+        given = [option for option, value in about_run.items() if value is not None and value is not False]
+        if given:
+            raise InputError(f"{', '.join(given)}: only a run has such options; add --visited")
+        graph = saltus.mode_graph(system, by_unit=by_unit)
+    if out is not None:
+        graph.save(out)
+    if as_json:
+        content = graph.to_dict() | {"out": None if out is None else str(out)}
+        _print_json(content if failure is None else content | {"error": str(failure)})
+    elif out is not None:
+        print(f"wrote {out}")
+    else:
+        print(graph.text(form), end="")
+    if failure is not None and not as_json:
+        print(f"saltus: {failure}", file=sys.stderr)
+    _exit_after(failure)
+
+
+def _form(form: str | None, out: Path | None, as_json: bool) -> str:
+    """In which form a graph is wanted; a file's ending, --format and --json may not contradict each other."""
+    from saltus.hybrid import ENDINGS, check_graph_form, check_graph_target
+
+    if form is not None:
+        check_graph_form(form)
+    if out is not None:
+        check_graph_target(out)
+        if form not in (None, ENDINGS[out.suffix]):
+            raise InputError(f"--format {form} and --out {out} contradict each other; the ending of the file decides")
+        return ENDINGS[out.suffix]
+    if as_json and form not in (None, "json"):
+        raise InputError(f"give --format {form} or --json, not both, or write the graph to a file by --out")
+    return form or "mermaid"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Experiment:
+    """What to run: a robot, its start, its controller and how long."""
+
+    system: HybridSystem
+    start: Mapping[str, float]
+    controller: Any
+    until: float | None
+
+    def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, RunFailed | None]:
+        """Run it with a progress bar; a run that failed comes back with its failure."""
+        with _Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
+            try:
+                run = saltus.simulate(
+                    self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
+                )
+            except RunFailed as error:
+                return error.run, error
+        return run, None
+
+
+def _changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: list[str] | None) -> HybridSystem:
+    from saltus.robots import find_robot
+
     system = find_robot(robot).with_parameters(**_numbers(set_, "--set"))
     if law is not None:
         system = system.with_law(law)
     if guard:
         system = system.with_guards(**_pairs(guard, "--guard"))
+    return system
+
+
+def _experiment(
+    system: HybridSystem,
+    controller: str | None,
+    control: list[str] | None,
+    profile: str | None,
+    x0: list[str] | None,
+    until: float | None,
+) -> _Experiment:
     acting: Any = None
     start: dict[str, float] = {}
     if profile is not None:
@@ -256,19 +384,10 @@ def run_command(
         acting = _controller(controller, _pairs(control, "--control"))
     elif control:
         raise InputError("--control needs --controller")
-    start |= _numbers(x0, "--x0")
-    with _Progress(system.until if until is None else until, quiet=as_json) as progress:
-        try:
-            run = saltus.simulate(
-                system, start, until=until, controller=acting, rtol=rtol, atol=atol, method=method,
-                output_step=output_step, progress=progress,
-            )  # fmt: skip
-            failure = None
-        except RunFailed as error:
-            run, failure = error.run, error
-    if out is not None:
-        run.save(out)
-    _print_run(run, failure, out, as_json)
+    return _Experiment(system, start | _numbers(x0, "--x0"), acting, until)
+
+
+def _exit_after(failure: RunFailed | None) -> None:
     if failure is not None:
         raise typer.Exit(130 if isinstance(failure, KeyboardInterrupt) else 1)
 

@@ -2,12 +2,14 @@
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import saltus
 from saltus.control import PD, Command, Compiled, Sampled, Schedule, Sine
 from saltus.errors import InputError, SaltusError, UnknownName
+from saltus.mechanism import Prismatic
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13, "method": "dop853"}
 
@@ -225,3 +227,68 @@ def test_what_cannot_be_differentiated_is_refused():
     grazing = saltus.simulate(ball, {"y": 1.0, "dy": 0.0}, until=0.2, controller=None)
     assert np.isfinite(grazing.jacobian()).all()
     assert issubclass(InputError, SaltusError)
+
+
+def test_starts_in_contact():
+    """Neighbours of a start that sticks come to rest at once; those of one that slips lose speed along it too."""
+    block = saltus.robots.block()
+    stuck = saltus.simulate(block, until=1.0, controller=Sine(amplitude=0.5), **TIGHT).jacobian()
+    np.testing.assert_allclose(stuck, np.diag([1.0, 0.0, 0.0, 0.0]), atol=1e-12)
+    level = saltus.robots.block(slope=0.0, mu=0.3)
+    slipping = saltus.simulate(level, {"ds": 0.7}, until=2.3, controller=Sine(amplitude=5.0), **TIGHT).jacobian()
+    # a small hop gains what friction did not take meanwhile: mu times its speed
+    assert slipping[0, 3] == pytest.approx(0.3 * slipping[0, 2], rel=1e-6)
+
+
+def test_memory_goes_back_further_than_the_beginning():
+    def law(t, x, status, memory, p, data, piece, u, request):
+        memory[0] += data[0]
+        u[0] = memory[0] * x[1] - 0.3 * x[3]
+        return 0
+
+    pendulum = saltus.robots.double_pendulum()
+    controller = Compiled(law, [0.5], period=0.05, memory=1)
+    run = saltus.simulate(pendulum, {"theta1": 0.8}, until=1.0, controller=controller, **TIGHT)
+    for middle in (0.5, 0.52):
+        product = run.jacobian(since=middle) @ run.jacobian(until=middle)
+        if middle == 0.5:  # at a sample nothing that is held goes across
+            np.testing.assert_allclose(product, run.jacobian(), atol=1e-6)
+
+
+def test_forces_that_change_with_time():
+    m = saltus.Mechanism("weighed")
+    g, mu = m.parameter("g", 9.81, "m/s^2"), m.parameter("mu", 0.3, "1", lower=0)
+    m.gravity = g * (1 + 0.5 * ca.sin(5 * m.t))
+    rail = m.body("rail", Prismatic("s"))
+    block = m.body("block", Prismatic("n", axis=(0, 1)), parent=rail, mass=1.0)
+    m.actuator("push", "s")
+    system = saltus.HybridSystem(m, units=(saltus.GroundPoint(m.point("foot", block), friction=mu),))
+
+    def run(mu):
+        return saltus.simulate(
+            system.with_parameters(mu=mu), until=0.9, controller=Schedule((0.0,), ((2.0,),)), **TIGHT
+        )
+
+    nominal = run(0.3)
+    assert [event.guard for event in nominal.events] == ["foot.cone-"]
+    agree(nominal.jacobian(["mu"]), differences(lambda v: final(run(v[0])), np.array([0.3])))
+    times = differences(lambda v: np.array([run(v[0]).events[0].t]), np.array([0.3]))
+    agree(nominal.event_times_jacobian(["mu"]), times)
+
+
+@pytest.mark.parametrize("speed", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_slow_strikes(speed):
+    ball = saltus.robots.bouncing_ball(restitution=0.5, mu=0.1)
+    start = {"y": 1e-14, "dy": -speed, "dx": 1.0}
+    matrix = saltus.simulate(ball, start, until=0.05 * speed, **TIGHT).saltation(0)
+    assert matrix[3, 3] == pytest.approx(-0.5, abs=1e-8)
+    assert matrix[2, 3] == pytest.approx(0.15, abs=1e-8)
+
+
+def test_fast_inputs_are_differentiated_on_their_own_scale():
+    pendulum, start = saltus.robots.pendulum(), {"theta": 0.3}
+
+    def run(omega):
+        return saltus.simulate(pendulum, start, until=10.0, controller=Sine(1.0, omega=omega, phase=0.1), **TIGHT)
+
+    agree(run(20.0).jacobian(["sine.omega"]), differences(lambda v: final(run(v[0])), np.array([20.0])))

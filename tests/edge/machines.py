@@ -3,7 +3,7 @@
 import math
 
 from saltus import GroundPoint, Guard, HybridSystem, Mechanism
-from saltus.contact import newton, plastic
+from saltus.contact import Grip, JointUnit, newton, plastic
 from saltus.mechanism import Floating, Prismatic
 
 
@@ -26,6 +26,24 @@ def lifter(gravity, restitution):
     foot = m.point("foot", body)
     m.actuator("lift", "y", limit=100.0)
     return HybridSystem(m, units=(GroundPoint(foot, law=newton(restitution)),))
+
+
+def particle_with_hand(name, *holds):
+    """A free point mass that can hold on, to anything or to what is given."""
+    m = Mechanism(name)
+    rail = m.body("rail", Prismatic("x"))
+    body = m.body("body", Prismatic("y", axis=(0, 1)), parent=rail, mass=2.0)
+    return HybridSystem(m, units=(Grip(m.point("hand", body), holds),))
+
+
+def slider(name, viscous=0.0, **stops):
+    """A mass of 2 kg on a line with 0.5 N of dry friction and a motor, between stops if any are given."""
+    m = Mechanism(name)
+    mass, coulomb = m.parameter("mass", 2.0, "kg", positive=True), m.parameter("coulomb", 0.5, "N", lower=0)
+    stops = {side: m.parameter(side, place, "m") if math.isfinite(place) else place for side, place in stops.items()}
+    m.body("body", Prismatic("q"), mass=mass)
+    m.actuator("motor", "q")
+    return HybridSystem(m, units=(JointUnit(m.coordinate("q"), coulomb=coulomb, viscous=viscous, **stops),))
 
 
 def plank(restitution=None, friction=0.0, half=0.5):
@@ -64,4 +82,4 @@ def rod_on_foot(angle, speed=0.0, spin=0.0, half=0.5):
     }
 
 
-__all__ = ["Guard", "lifter", "particle", "plank", "rod", "rod_on_foot"]
+__all__ = ["Guard", "lifter", "particle", "particle_with_hand", "plank", "rod", "rod_on_foot", "slider"]

@@ -76,13 +76,12 @@ def expected_outputs(system, *inputs):
     reach = [value(ca.SX(unit.reach)).item() for unit in system.units]
     guards = [value(guard.expression).item() for guard in system.guards]
     slope = value(ca.gradient(d.kinetic + d.potential, d.x)).ravel()
+    energies = [0.5 * v @ M @ v, value(d.potential).item(), np.abs(slope * inputs[1]).sum(), np.abs(slope).sum()]
     return {
         "free": free,
         "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
         "gaps": np.concatenate([places, J @ v, reach, guards]),
-        "energy": np.array(
-            [0.5 * v @ M @ v, value(d.potential).item(), np.abs(slope * inputs[1]).sum(), abs(slope).sum()]
-        ),
+        "energy": np.array(energies),
     }
 
 

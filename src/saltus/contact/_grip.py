@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import casadi as ca
@@ -11,6 +13,7 @@ import numpy as np
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE
+from saltus.errors import InputError
 from saltus.mechanism import Point
 
 OPEN, CLOSED, REACHING, RELEASED = range(4)
@@ -27,12 +30,25 @@ class Hold(Protocol):
         """How far a point is from where it can hold, m; not positive there."""
 
 
+def _check(hold: Hold, capture: Any) -> None:
+    """Refuse numbers that no bar, line or wall has; expressions are for the parameters' own limits."""
+    what = type(hold).__name__.lower()
+    for value in hold.fixed:
+        if isinstance(value, Real) and not math.isfinite(value):
+            raise InputError(f"a {what} is where finite numbers say, got {value}")
+    if isinstance(capture, Real) and not float(capture) > 0:
+        raise InputError(f"a {what} of capture {capture:g} m can never be entered; it must be positive")
+
+
 @dataclass(frozen=True)
 class Bar:
     """A bar seen end-on: held by a point within ``capture`` of its centre (m)."""
 
     at: tuple[Any, Any]
     capture: Any
+
+    def __post_init__(self) -> None:
+        _check(self, self.capture)
 
     @property
     def fixed(self) -> tuple[Any, ...]:
@@ -50,6 +66,11 @@ class Line:
     end: tuple[Any, Any]
     capture: Any
     endless: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self, self.capture)
+        if all(isinstance(value, Real) for value in (*self.start, *self.end)) and self.start == self.end:
+            raise InputError(f"a line needs two different points, got {self.start} twice")
 
     @property
     def fixed(self) -> tuple[Any, ...]:
@@ -72,6 +93,9 @@ class Wall:
     through: tuple[Any, Any]
     angle: Any
     capture: Any = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self, None)
 
     @property
     def fixed(self) -> tuple[Any, ...]:
@@ -108,26 +132,13 @@ class Grip:
     law = None
     statuses = ("open", "closed", "reaching", "released")
     guard_names = (("", "", ""), ("", "", ""), ("catch", "", ""), ("leave", "", ""))
+    impacts = ("catch",)
     damping = ()
 
     @property
     def name(self) -> str:
         """The point's name."""
         return self.point.name
-
-    @property
-    def edges(self) -> tuple[tuple[int, str, int], ...]:
-        let_go = ((CLOSED, "open", OPEN), (OPEN, "close", CLOSED))
-        if not self.holds:
-            return let_go
-        return (
-            (OPEN, "close", CLOSED),
-            (OPEN, "close", REACHING),
-            (REACHING, "catch", CLOSED),
-            (REACHING, "open", OPEN),
-            (CLOSED, "open", RELEASED),
-            (RELEASED, "leave", OPEN),
-        )
 
     @property
     def rows(self) -> tuple[tuple[str, Any], ...]:
@@ -155,6 +166,23 @@ class Grip:
 
     def equations(self, status: int) -> Equations:
         return Equations(closed=(0, 1)) if status == CLOSED else Equations()
+
+    def possible(self, values: list[float]) -> tuple[int, ...]:
+        return (OPEN, CLOSED, REACHING, RELEASED) if self.holds else (OPEN, CLOSED)
+
+    def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
+        anywhere = ((OPEN, "close", CLOSED), (CLOSED, "open", OPEN))
+        if not self.holds:
+            return anywhere
+        # at the edge of its reach, or beyond where a run began so, what lets go has left already
+        return (
+            *anywhere,
+            (OPEN, "close", REACHING),
+            (REACHING, "catch", CLOSED),
+            (REACHING, "open", OPEN),
+            (CLOSED, "open", RELEASED),
+            (RELEASED, "leave", OPEN),
+        )
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
         return np.ones(len(values), dtype=bool)

@@ -15,10 +15,28 @@ import numpy as np
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
-from saltus.contact._unit import FORCE, GROUND, IMPACT, KINEMATIC, NONE, TEST
+from saltus.contact._unit import FORCE, GROUND, IMPACT, JUMP, KINEMATIC, NONE, TEST
 from saltus.mechanism import Body, Point
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS = range(4)
+
+EDGES = (
+    (OPEN, "touch", OPEN),
+    (OPEN, "touch", STICK),
+    (OPEN, "touch", SLIP_PLUS),
+    (OPEN, "touch", SLIP_MINUS),
+    (STICK, "lift", OPEN),
+    (STICK, "cone-", SLIP_PLUS),
+    (STICK, "cone+", SLIP_MINUS),
+    (SLIP_PLUS, "turn", STICK),
+    (SLIP_PLUS, "turn", SLIP_MINUS),
+    (SLIP_PLUS, "lift", OPEN),
+    (SLIP_MINUS, "turn", STICK),
+    (SLIP_MINUS, "turn", SLIP_PLUS),
+    (SLIP_MINUS, "lift", OPEN),
+    # a slide that has only just begun is decided anew as sticking is
+    *((old, JUMP, new) for old in (STICK, SLIP_PLUS, SLIP_MINUS) for new in range(4) if new != old),
+)
 
 
 class _OnGround:
@@ -35,21 +53,7 @@ class _OnGround:
     coordinate = None
     held_name = "stick"
     guard_names = (("touch", "", ""), ("lift", "cone+", "cone-"), ("lift", "turn", ""), ("lift", "turn", ""))
-    edges = (
-        (OPEN, "touch", OPEN),
-        (OPEN, "touch", STICK),
-        (OPEN, "touch", SLIP_PLUS),
-        (OPEN, "touch", SLIP_MINUS),
-        (STICK, "lift", OPEN),
-        (STICK, "cone-", SLIP_PLUS),
-        (STICK, "cone+", SLIP_MINUS),
-        (SLIP_PLUS, "turn", STICK),
-        (SLIP_PLUS, "turn", SLIP_MINUS),
-        (SLIP_PLUS, "lift", OPEN),
-        (SLIP_MINUS, "turn", STICK),
-        (SLIP_MINUS, "turn", SLIP_PLUS),
-        (SLIP_MINUS, "lift", OPEN),
-    )
+    impacts = ("touch",)
     damping = ()
 
     @property
@@ -100,6 +104,13 @@ class _OnGround:
         if status == STICK:
             return Equations(closed=(0, 1))
         return Equations(closed=(1,), ties=((0, 1, -self.friction if status == SLIP_PLUS else self.friction),))
+
+    def possible(self, values: list[float]) -> tuple[int, ...]:
+        # even without friction a point sticks, where nothing pushes it along the ground
+        return (OPEN, STICK, SLIP_PLUS, SLIP_MINUS)
+
+    def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
+        return EDGES
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
         friction, *rest = values.T

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import casadi as ca
@@ -14,7 +15,8 @@ import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._equations import Equations
-from saltus.contact._unit import FORCE, IMPACT, JOINT, KINEMATIC, NONE, TEST
+from saltus.contact._unit import FORCE, IMPACT, JOINT, JUMP, KINEMATIC, NONE, TEST
+from saltus.errors import InputError
 from saltus.mechanism import Coordinate
 
 FREE, STUCK, PLUS, MINUS, LOWER, UPPER = range(6)
@@ -54,22 +56,11 @@ class JointUnit:
         ("push", "", ""),
         ("push", "", ""),
     )
-    edges = (
-        (FREE, "lower", LOWER),
-        (FREE, "upper", UPPER),
-        (LOWER, "push", FREE),
-        (UPPER, "push", FREE),
-        (STUCK, "limit+", PLUS),
-        (STUCK, "limit-", MINUS),
-        (PLUS, "turn", STUCK),
-        (PLUS, "turn", MINUS),
-        (MINUS, "turn", STUCK),
-        (MINUS, "turn", PLUS),
-        (PLUS, "upper", UPPER),
-        (MINUS, "lower", LOWER),
-        (LOWER, "push", PLUS),
-        (UPPER, "push", MINUS),
-    )
+    impacts = ("lower", "upper")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
+            raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property
     def name(self) -> str:
@@ -107,6 +98,34 @@ class JointUnit:
         if status in (PLUS, MINUS):
             return Equations(given=((0, -self.coulomb if status == PLUS else self.coulomb),))
         return Equations()
+
+    def possible(self, values: list[float]) -> tuple[int, ...]:
+        coulomb, lower, upper = values
+        stops = ((LOWER,) if lower > -math.inf else ()) + ((UPPER,) if upper < math.inf else ())
+        return ((STUCK, PLUS, MINUS) if coulomb > 0 else (FREE,)) + stops
+
+    def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
+        dry = values[0] > 0
+        # before a stop and, at once or after a rest, away from it
+        stops = (
+            (LOWER, "lower", MINUS if dry else FREE, PLUS if dry else FREE),
+            (UPPER, "upper", PLUS if dry else FREE, MINUS if dry else FREE),
+        )
+        edges: list[tuple[int, str, int]] = []
+        if dry:
+            edges += [
+                (STUCK, "limit+", PLUS),
+                (STUCK, "limit-", MINUS),
+                (PLUS, "turn", STUCK),
+                (PLUS, "turn", MINUS),
+                (MINUS, "turn", STUCK),
+                (MINUS, "turn", PLUS),
+                *((old, JUMP, new) for old in (STUCK, PLUS, MINUS) for new in (STUCK, PLUS, MINUS) if new != old),
+            ]
+        for stop, name, towards, away in stops:
+            if stop in self.possible(values):
+                edges += [(towards, name, stop), (towards, name, away), (stop, "push", away), (stop, JUMP, away)]
+        return tuple(edges)
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
         coulomb, lower, upper = values.T

@@ -27,6 +27,10 @@ POSITION, SPEED, REACH = range(3)
 # What a controller may ask of a grip; anything else means no wish.
 CLOSE, RELEASE = 1, -1
 
+# What causes a change of status beside a unit's own guards and commands: forces or velocities jump, by an input, by an
+# impact or a command elsewhere, or where another unit's friction turns round.
+JUMP = "jump"
+
 
 class Unit(Protocol):
     """One thing that can hold or let go."""
@@ -48,8 +52,8 @@ class Unit(Protocol):
         """Names of the guards of each status."""
 
     @property
-    def edges(self) -> tuple[tuple[int, str, int], ...]:
-        """Every change of status that is possible: from, what causes it, to."""
+    def impacts(self) -> tuple[str, ...]:
+        """Those of its guards that are impacts."""
 
     @property
     def rows(self) -> tuple[tuple[str, Any], ...]:
@@ -85,6 +89,12 @@ class Unit(Protocol):
 
     def equations(self, status: int) -> Equations:
         """How its rows act in a status."""
+
+    def possible(self, values: list[float]) -> tuple[int, ...]:
+        """Statuses that can occur with these values of its coefficients."""
+
+    def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
+        """Every change of status that can occur with them: from, what causes it, to."""
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
         """Which rows of values of its coefficients are allowed."""

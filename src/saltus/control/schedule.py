@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit
 from saltus.engine import Control, ControlParameter
+from saltus.engine._control import wishes
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
@@ -24,6 +25,10 @@ def law(t, x, status, memory, p, data, piece, u, request):
         for j in range(width - 1, -1, -1):
             total = total * local + data[c + j]
         u[k] = total
+    wishes = 3 + pieces + int(data[0]) * pieces * width
+    units = int(data[wishes])
+    for k in range(units):
+        request[k] = int(data[wishes + 1 + piece * units + k])
     return 0
 
 
@@ -32,11 +37,13 @@ class Schedule:
     """Prescribed inputs: piece k holds from ``starts[k]`` on, the last for ever; before the first there is none.
 
     ``pieces[k]`` are the coefficients of a polynomial in t - starts[k], constant term first. With
-    several actuators it is one such row for each, in order.
+    several actuators it is one such row for each, in order. ``requests[k]`` says what grips do from
+    ``starts[k]`` on: ``close``, ``open`` or, if they are not named, what they did before.
     """
 
     starts: Sequence[float]
-    pieces: Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]]
+    pieces: Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]] = ()
+    requests: Sequence[Mapping[str, str]] = ()
 
     @staticmethod
     def steps(starts: Sequence[float], values: Sequence[float] | Sequence[Sequence[float]]) -> Schedule:
@@ -56,28 +63,41 @@ class Schedule:
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
         # a piece of zeros comes first, for the time before the first start
         table = np.concatenate([np.zeros((table.shape[0], 1, table.shape[2])), table], axis=1)
-        data = np.concatenate([table.shape, starts[:1], starts, table.reshape(-1)])
+        asked = self._wishes(system)
+        parts = (table.shape, starts[:1], starts, table.reshape(-1), [asked.shape[1]], asked.reshape(-1))
+        data = np.concatenate(parts)
         return bind_compiled(law, data, breaks=starts, name="schedule", parameters=_named(system, table.shape))
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)
-        if not names:
-            raise InputError(f"{system.name} has no actuators, so it takes no controller")
+        if not names and not self.requests:
+            raise InputError(f"{system.name} has no actuators, so it takes no schedule but one of requests to grips")
         try:
             starts = np.array(self.starts, dtype=float)
-            table = _rectangle(self.pieces, len(names))
-            rows = [] if table is not None else _rows(self.pieces)
+            # requests alone leave all actuators at rest
+            pieces = self.pieces if len(self.pieces) or not self.requests else [[[0.0]] * len(names)] * len(starts)
+            table = np.zeros((0, len(starts), 1)) if not names else _rectangle(pieces, len(names))
+            rows = [] if table is not None else _rows(pieces)
         except (TypeError, ValueError, IndexError):
             raise InputError("schedule: starts are times, pieces are rows of polynomial coefficients") from None
         if starts.ndim != 1 or not starts.size or not np.isfinite(starts).all() or (np.diff(starts) <= 0).any():
             raise InputError(f"schedule: starts must be finite times that increase, got {self.starts!r}")
-        if len(self.pieces) != len(starts):
-            raise InputError(f"schedule: {len(starts)} starts need as many pieces, got {len(self.pieces)}")
+        if len(pieces) != len(starts):
+            raise InputError(f"schedule: {len(starts)} starts need as many pieces, got {len(pieces)}")
         if table is None:
             table = _padded(rows, names)
         if not np.isfinite(table).all():
             raise InputError("schedule: all coefficients must be finite")
         return starts, table
+
+    def _wishes(self, system: HybridSystem) -> np.ndarray:
+        """Requests to all units, a row for each piece after one of none; no columns if there are no requests."""
+        if not self.requests:
+            return np.zeros((len(self.starts) + 1, 0))
+        if len(self.requests) != len(self.starts):
+            raise InputError(f"schedule: {len(self.starts)} starts need as many requests, got {len(self.requests)}")
+        rows = [wishes(requests, system) for requests in self.requests]
+        return np.array([[0] * len(system.units), *rows], dtype=float)
 
 
 def _named(system: HybridSystem, shape: tuple[int, ...]) -> list[ControlParameter]:

@@ -28,6 +28,10 @@ class Check:
         """Whether the law holds."""
         return self.value <= self.limit
 
+    def __str__(self) -> str:
+        verdict = "ok  " if self.ok else "FAIL"
+        return f"{verdict} {self.name:<22} {self.value:10.3e} {self.unit:<6} (limit {self.limit:.1e})"
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -50,11 +54,7 @@ class Audit:
         raise unknown_name("check", name, [check.name for check in self.checks])
 
     def __str__(self) -> str:
-        lines = [
-            f"{'ok  ' if c.ok else 'FAIL'} {c.name:<22} {c.value:10.3e} {c.unit:<4} (limit {c.limit:.1e})"
-            for c in self.checks
-        ]
-        return "\n".join(lines)
+        return "\n".join(map(str, self.checks))
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""

@@ -1,13 +1,16 @@
 """The next mode, by cause and consistency: none or two consistent ones are a verdict, never a guess."""
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
-from saltus.contact._behaviour import candidates, margins
+from saltus.contact._behaviour import candidates, margins, slides
 from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_inputs
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)
+
+# Where all forces vanish, accelerations are compared with this (m/s^2, rad/s^2): rounding decides nothing.
+SLIGHT = 1e-6
 
 # Relative sizes: below the first a margin counts as tied, below the second it has no sign, below the third it has
 # not changed.
@@ -48,15 +51,17 @@ def _scales_of(I, D, unit, lam):
     """Sizes of forces and accelerations at a unit, to tell zero from small."""
     never_inline()
     row, nr = I[I[L.ROW] + unit], I[L.NROW]
-    acceleration = 0.0
+    acceleration, parts = SLIGHT, 0.0
     for r in range(nr):
         acceleration = max(acceleration, abs(D[I[L.W_B] + r]))
     force = abs(D[lam + row])
     if I[I[L.KIND] + unit] == GROUND:
         row += 1
         force += abs(D[lam + row])
+    for r in range(nr):
+        parts += abs(D[I[L.W_A] + row * nr + r] * D[lam + r])
     force += acceleration / max(1e-300, D[I[L.W_A] + row * nr + row])
-    return force, acceleration
+    return force, max(acceleration, parts)
 
 
 @compiled
@@ -97,6 +102,17 @@ def _measure(I, D, lam, out):
 
 
 @compiled
+def _tie_named(I, D, out):
+    """Where a force guard fired, the margin of the status that it names is zero, whatever rounding makes of it."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        status = I[I[L.STATUS] + unit]
+        if I[I[L.ENDED] + unit] >= 0 and I[I[L.CANDIDATES] + unit] == 1 << status:
+            second = I[I[L.KIND] + unit] == GROUND and slides(GROUND, status)
+            D[out + 2 * unit + (1 if second else 0)] = 0.0
+
+
+@compiled
 def _judge(I, D, t):
     """Whether the present statuses are consistent, and stay so on an open interval after t."""
     never_inline()
@@ -104,6 +120,7 @@ def _judge(I, D, t):
     if contact_forces(I, D, lam) != 0:
         return REJECTED
     _measure(I, D, lam, now)
+    _tie_named(I, D, now)
     tied = False
     for k in range(2 * I[L.NUNIT]):
         if not D[now + k] >= -TIE:

@@ -9,7 +9,7 @@ from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs
-from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes
+from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
 
@@ -69,7 +69,13 @@ def place_units(I, D, t):
         kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
         I[I[L.ENDED] + unit] = -1
         if kind == GRIP:
-            I[I[L.TOUCH] + unit] = touching(kind, I[I[L.STATUS] + unit])
+            status, beyond = I[I[L.STATUS] + unit], D[I[L.GAP_REACH] + unit] > floor_of(I, D, L.SLOTS * unit, 0.0)
+            I[I[L.TOUCH] + unit] = touching(kind, status)
+            if status == REACHING and not beyond:
+                I[I[L.STRIKE] + unit] = 1
+                striking = True
+            elif status == RELEASED and (beyond or D[c] <= 0.0):
+                I[I[L.STATUS] + unit] = OPEN
             continue
         normal = row + 1 if kind == GROUND else row
         I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= ON_GROUND else 0
@@ -84,7 +90,6 @@ def place_units(I, D, t):
             I[I[L.ZERO] + slot] = 1
             if speed < -ON_GROUND:
                 I[I[L.STRIKE] + unit] = side
-                I[I[L.FIRED] + slot] = 1
                 striking = True
             elif speed <= ON_GROUND:
                 I[I[L.TOUCH] + unit] = side
@@ -140,6 +145,7 @@ def zero_on_entry(I, D):
     never_inline()
     nunit, g0, zero = I[L.NUNIT], I[L.G0], I[L.ZERO]
     guards(I, D, I[L.LAM], g0)
+    slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
     sizes(I, D, D[L.T], I[L.Y])
     for slot in range(I[L.NGUARD]):
         floor = floor_of(I, D, slot, 0.0)
@@ -183,20 +189,23 @@ def obey(I, D, t, y):
     """Open grips, close those that can hold where they are, let the others reach for something."""
     never_inline()
     flags_of_closed(I)
+    sizes(I, D, t, y)
     closing = False
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != GRIP:
             continue
         place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
         choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
+        # the edge is within reach, but not for one that leaves just now; what it let go there it has yet to leave
+        edge = floor_of(I, D, L.SLOTS * unit, 0.0)
         if wish == CLOSE and I[place] == OPEN:
-            if choosy and D[I[L.GAP_REACH] + unit] > 0.0:
+            if choosy and (D[I[L.GAP_REACH] + unit] > edge or D[I[L.LEFT] + unit] == t):
                 I[place] = REACHING
             else:
                 I[I[L.STRIKE] + unit] = 1
                 closing = True
         elif wish == RELEASE and I[place] == CLOSED:
-            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < 0.0 else OPEN
+            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < edge else OPEN
             I[I[L.TOUCH] + unit] = 0
         elif wish == RELEASE and I[place] == REACHING:
             I[place] = OPEN

@@ -16,7 +16,8 @@ from saltus.hybrid import HybridSystem
 class Event:
     """One event: when, why, and everything before and after it.
 
-    ``guard`` is what caused it; ``guards`` are all that were zero at that instant.
+    ``guard`` is what caused it; ``guards`` are all that were zero at that instant; ``ended`` says
+    whether the run ended in it.
     """
 
     t: float
@@ -30,6 +31,7 @@ class Event:
     impulse: dict[str, float]
     energy_lost: float
     kappa: float | None = None
+    ended: bool = False
     guards: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +83,7 @@ def read_event(system: HybridSystem, row: np.ndarray) -> Event:
         impulse=by_row(impulse),
         energy_lost=float(row[L.E_KINETIC] - row[L.E_KINETIC_AFTER]),
         kappa=None if math.isnan(kappa) else kappa,
+        ended=bool(row[L.E_ENDED]),
         guards=tuple(_guard(system, k, old) for k in range(52) if int(row[L.E_FIRED]) >> k & 1),
     )
 

@@ -4,7 +4,7 @@ import math
 
 from saltus._native import compiled, never_inline
 from saltus.contact._behaviour import edge
-from saltus.contact._joint import PLUS
+from saltus.contact._joint import FREE, PLUS
 from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
@@ -12,7 +12,7 @@ from saltus.engine._guards import guard_at, guards, kinematics, same_time
 from saltus.engine._impact import impact, stop_at_start
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
-from saltus.engine._tableau import step
+from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
 
 
 @compiled
@@ -47,21 +47,25 @@ def land(I, D, t, h, s, which):
     rate = slope_at(I, D, t, h, s, which)
     length, change = s * h, 0.0
     last = math.inf
-    for _ in range(6):
-        if step(I, D, t, length, 1) != 0:
+    for attempt in range(6):
+        if step(I, D, t, length, NO_DENSE) != 0:
             return -1.0
         kinematics(I, D, t + length, I[L.YN])
         guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
         g = D[I[L.G1] + which] - (D[I[L.BASE] + which] if I[I[L.ZERO] + which] == 1 else 0.0)
-        if abs(g) > last:
+        if not abs(g) < last:
             # the guard is no smooth function of time: keep what the bracket gave
             length += change
-            return length if step(I, D, t, length, 1) == 0 else -1.0
+            if step(I, D, t, length, NO_DENSE) != 0:
+                return -1.0
+            break
         change = g / rate if rate < 0.0 else 0.0
-        if abs(change) <= 0.5 * ulp(t + length) or not 0.0 < length - change <= h * (1.0 + 1e-9):
+        if attempt == 5 or abs(change) <= 0.5 * ulp(t + length) or not 0.0 < length - change <= h * (1.0 + 1e-9):
             break
         last = abs(g)
         length -= change
+    if I[L.WATCH] == 0 and step(I, D, t, length, DENSE_ONLY) != 0:
+        return -1.0
     return length
 
 
@@ -134,10 +138,13 @@ def change_units(I, D, t, y):
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
+                if kind == JOINT:
+                    D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0
                 tested = True
             else:
                 if kind == GRIP:
                     I[I[L.STATUS] + unit] = target
+                    D[I[L.LEFT] + unit] = t
                 else:
                     I[I[L.ENDED] + unit] = status
                 I[I[L.CANDIDATES] + unit] = 1 << target
@@ -166,9 +173,14 @@ def begin(I, D):
             stop_at_start(I, D, t, I[L.Y])
         return 0
     presume(I, D)
-    first = 0
-    while I[I[L.FIRED] + first] == 0:
-        first += 1
+    first = I[L.NGUARD]
+    for unit in range(I[L.NUNIT] - 1, -1, -1):
+        side = I[I[L.STRIKE] + unit]
+        if side != 0:
+            # a joint that slides has one stop before it, another two
+            both = I[I[L.KIND] + unit] == JOINT and I[I[L.STATUS] + unit] == FREE
+            first = L.SLOTS * unit + (side - 1 if both else 0)
+            I[I[L.FIRED] + first] = 1
     open_event(I, D, t, first, L.CAUSE_GUARD)
     I[L.ENTRY] = L.CAUSE_GUARD
     code = impact(I, D, t, I[L.Y])

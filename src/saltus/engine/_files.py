@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltus.errors import InputError, SaltusError, unknown_name
+from saltus._write import check_path, write
 
 if TYPE_CHECKING:
     from saltus.engine._trajectory import Trajectory
@@ -21,41 +19,13 @@ if TYPE_CHECKING:
 
 def check_target(path: Path) -> None:
     """Refuse a path that could not be written, before any work is done."""
-    if path.suffix not in WRITERS:
-        raise unknown_name("file type", path.suffix, WRITERS, str(path.name))
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"cannot write {path}: the folder {path.parent} is not writable")
+    check_path(path, WRITERS)
 
 
 def save(run: Trajectory, path: Path) -> Path:
     """Write a run to a file whose ending says how; a failed write leaves nothing behind."""
     check_target(path)
-    content = WRITERS[path.suffix](run)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".saltus-", suffix=path.suffix)
-    except OSError as error:
-        raise SaltusError(f"cannot write {path}: {error}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise SaltusError(f"cannot write {path}: {error}") from error
-        raise
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return write(path, WRITERS[path.suffix](run))
 
 
 def _netcdf(run: Trajectory) -> bytes:

@@ -7,10 +7,13 @@ import numpy as np
 from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import holds, slides
 from saltus.contact._ground import tie
-from saltus.contact._joint import PLUS
+from saltus.contact._joint import PLUS, STUCK
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, REDUNDANT, SINGULAR
+
+# How often redundant friction is shared anew.
+MOST_SHARINGS = 30
 
 
 @compiled
@@ -73,11 +76,13 @@ def _activate(I, D, row, pair, ratio):
 
 
 @compiled
-def eliminate(I, D, n):
+def eliminate(I, D, n, weighted):
     """Solve the n by n system at SOLVE, kept row by row with its right side, which the solution replaces.
 
-    Rows that say the same thing twice are allowed: of the forces that they leave open one is set
-    to zero, and REDUNDANT notes it. Returns False where rows contradict each other by more than the tolerance.
+    Rows that say the same thing twice are allowed: of all solutions that of least square is taken,
+    each number over its WEIGHT if it is ``weighted``, and REDUNDANT notes it. RANK is the number of
+    rows that say something new. Returns False where rows contradict each other by
+    more than the tolerance.
     """
     never_inline()
     S, w = I[L.SOLVE], n + 1
@@ -108,29 +113,126 @@ def eliminate(I, D, n):
                 D[S + i * w + j] -= factor * D[S + rank * w + j]
         I[I[L.PIVOT] + k] = rank
         rank += 1
+    I[L.RANK] = rank
     if rank < n:
         I[L.REDUNDANT] = 1
         for i in range(rank, n):
             if not abs(D[S + i * w + n]) <= 1e-9 * right + D[L.ATOL]:
                 return False
     x = S + n * w
-    for k in range(n - 1, -1, -1):
-        row = I[I[L.PIVOT] + k]
-        D[x + k] = 0.0
-        if row >= 0:
-            total = D[S + row * w + n]
-            for j in range(k + 1, n):
-                total -= D[S + row * w + j] * D[x + j]
-            D[x + k] = total / D[S + row * w + k]
+    _substitute(I, D, n, x, -1)
+    if rank < n:
+        _least(I, D, n, x, weighted)
     for k in range(n):
         D[S + k * w + n] = D[x + k]
     return True
 
 
 @compiled
-def contact_forces(I, D, lam):
-    """Forces of all contact rows such that the active rows do not accelerate."""
+def _substitute(I, D, n, x, free):
+    """Solve the triangular system: its own right side with no free number, or none and one free number that is one."""
     never_inline()
+    S, w = I[L.SOLVE], n + 1
+    for k in range(n - 1, -1, -1):
+        row = I[I[L.PIVOT] + k]
+        D[x + k] = 1.0 if k == free else 0.0
+        if row >= 0:
+            total = D[S + row * w + n] if free < 0 else 0.0
+            for j in range(k + 1, n):
+                total -= D[S + row * w + j] * D[x + j]
+            D[x + k] = total / D[S + row * w + k]
+
+
+@compiled
+def _product(I, D, n, a, b, weighted):
+    total = 0.0
+    for k in range(n):
+        total += D[a + k] * D[b + k] / (D[I[L.WEIGHT] + k] if weighted else 1.0)
+    return total
+
+
+@compiled
+def _least(I, D, n, x, weighted):
+    """Take from a solution what the rows leave open: its part along each direction that they do not see."""
+    never_inline()
+    first = x + n
+    count = 0
+    for free in range(n):
+        if I[I[L.PIVOT] + free] >= 0:
+            continue
+        z = first + count * n
+        _substitute(I, D, n, z, free)
+        for other in range(count):  # directions at right angles to each other
+            y = first + other * n
+            share = _product(I, D, n, z, y, weighted) / _product(I, D, n, y, y, weighted)
+            for k in range(n):
+                D[z + k] -= share * D[y + k]
+        share = _product(I, D, n, x, z, weighted) / _product(I, D, n, z, z, weighted)
+        for k in range(n):
+            D[x + k] -= share * D[z + k]
+        count += 1
+
+
+@compiled
+def contact_forces(I, D, lam):
+    """Forces of all contact rows such that the active rows do not accelerate.
+
+    Where they are not unique, friction bears as little as it can, and is shared as each can bear it:
+    that keeps each in its cone if this is possible at all.
+    """
+    never_inline()
+    n, S = I[L.NACTIVE], I[L.SOLVE]
+    _assemble(I, D, lam)
+    if not eliminate(I, D, n, False):
+        return REDUNDANT
+    if I[L.RANK] < n:
+        for i in range(n):
+            D[I[L.WEIGHT] + i] = 1.0
+        for attempt in range(MOST_SHARINGS):
+            if not _share(I, D, n, attempt):
+                break
+            _assemble(I, D, lam)
+            eliminate(I, D, n, True)
+    rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
+    for i in range(n):
+        force = D[S + i * (n + 1) + n]
+        D[lam + I[rows + i]] += force
+        if I[pairs + i] >= 0:
+            D[lam + I[pairs + i]] += D[ties + i] * force
+    return 0
+
+
+@compiled
+def _share(I, D, n, attempt):
+    """Weights by which friction is shared better than in the present solution; whether there is need of any.
+
+    At first by what each can bear, which counts as little beside what holds without limit; then,
+    while one bears too much, less for it and more for the others [lawson1961].
+    """
+    never_inline()
+    w = n + 1
+    largest = 1e-300
+    for i in range(n):
+        largest = max(largest, abs(D[I[L.SOLVE] + i * w + n]))
+    needed = False
+    for unit in range(I[L.NUNIT]):
+        kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
+        rubs = (kind == GROUND and holds(GROUND, status)) or (kind == JOINT and status == STUCK)
+        for i in range(n):
+            if rubs and I[I[L.ACTIVE_ROW] + i] == I[I[L.ROW] + unit]:
+                bears = D[I[L.COEF] + L.COEFFICIENTS * unit]
+                if kind == GROUND:
+                    bears *= D[I[L.SOLVE] + (i + 1) * w + n]
+                bears = max(bears, 1e-9 * largest)
+                share = abs(D[I[L.SOLVE] + i * w + n]) / bears
+                needed = needed or attempt == 0 or share > 1.0
+                D[I[L.WEIGHT] + i] = 1e-8 * bears / largest if attempt == 0 else D[I[L.WEIGHT] + i] / max(share, 1e-3)
+    return needed
+
+
+@compiled
+def _assemble(I, D, lam):
+    """The system of equations for the active rows; all forces begin as what is given."""
     n, nr = I[L.NACTIVE], I[L.NROW]
     A, b, S = I[L.W_A], I[L.W_B], I[L.SOLVE]
     rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
@@ -149,14 +251,6 @@ def contact_forces(I, D, lam):
             for r in range(nr):
                 acceleration += D[A + row * nr + r] * D[lam + r]
         D[S + i * w + n] = -acceleration
-    if not eliminate(I, D, n):
-        return REDUNDANT
-    for i in range(n):
-        force = D[S + i * w + n]
-        D[lam + I[rows + i]] += force
-        if I[pairs + i] >= 0:
-            D[lam + I[pairs + i]] += D[ties + i] * force
-    return 0
 
 
 @compiled
@@ -173,10 +267,14 @@ def constrained(I, D, dy, lam):
     for i in range(nv):
         D[dy + nq + i] = D[acc + i]
     lost = 0.0
+    # what stands still loses nothing, whatever rounding makes of its velocity
+    for i in range(I[L.NACTIVE]):
+        if I[I[L.ACTIVE_PAIR] + i] >= 0:
+            lost -= D[lam + I[I[L.ACTIVE_PAIR] + i]] * D[V + I[I[L.ACTIVE_PAIR] + i]]
     for r in range(nr):
         force = D[lam + r]
+        lost -= D[I[L.GIVEN] + r] * D[V + r]
         if force != 0.0:
-            lost -= force * D[V + r]
             for i in range(nv):
                 D[dy + nq + i] += force * D[MJ + r * nv + i]
     for unit in range(I[L.NUNIT]):
@@ -233,38 +331,50 @@ def row_accelerations(I, D, lam):
 
 
 @compiled
+def _move(I, D, y, level):
+    """Correct positions (level 0) or velocities (1) so that closed rows are where they belong; returns the error."""
+    never_inline()
+    n, nr, nv = I[L.NACTIVE], I[L.NROW], I[L.NV]
+    A, MJ, S, rows, w = I[L.W_A], I[L.W_MJ], I[L.SOLVE], I[L.ACTIVE_ROW], I[L.NACTIVE] + 1
+    worst = 0.0
+    for i in range(n):
+        row = I[rows + i]
+        for j in range(n):
+            D[S + i * w + j] = D[A + row * nr + I[rows + j]]
+        wrong = D[I[L.GAP_V] + row] if level == 1 else D[I[L.GAP] + row] - D[I[L.ANCHOR] + row]
+        worst = max(worst, abs(wrong))
+        D[S + i * w + n] = -wrong
+    if worst == 0.0 or not eliminate(I, D, n, False):
+        return 0.0
+    for i in range(n):
+        amount = D[S + i * w + n]
+        for j in range(nv):
+            D[y + level * I[L.NQ] + j] += amount * D[MJ + I[rows + i] * nv + j]
+    return worst
+
+
+@compiled
 def project(I, D, y):
     """Move positions, then velocities, onto the closed contacts, in the metric of the mass matrix.
 
     Uses the terms of the state that is being moved.
     """
     never_inline()
-    n, nr, nq, nv = I[L.NACTIVE], I[L.NROW], I[L.NQ], I[L.NV]
-    if n == 0:
+    if I[L.NACTIVE] == 0:
         return
-    call_kernel(I[L.GAPS], D[L.T], D, y, I[L.U], I[L.P], I[L.GAP])
-    A, MJ, S, rows = I[L.W_A], I[L.W_MJ], I[L.SOLVE], I[L.ACTIVE_ROW]
-    for level in range(2):
-        w = n + 1
-        worst = 0.0
-        for i in range(n):
-            row = I[rows + i]
-            for j in range(n):
-                D[S + i * w + j] = D[A + row * nr + I[rows + j]]
-            wrong = D[I[L.GAP_V] + row] if level == 1 else D[I[L.GAP] + row] - D[I[L.ANCHOR] + row]
-            worst = max(worst, abs(wrong))
-            D[S + i * w + n] = -wrong
-        if worst == 0.0 or not eliminate(I, D, n):
-            continue
-        for i in range(n):
-            amount = D[S + i * w + n]
-            for j in range(nv):
-                D[y + level * nq + j] += amount * D[MJ + I[rows + i] * nv + j]
+    for _ in range(3):
+        call_kernel(I[L.GAPS], D[L.T], D, y, I[L.U], I[L.P], I[L.GAP])
+        worst = _move(I, D, y, 0)
+        if worst > 1e-13:  # where rows point is another matter then
+            call_kernel(I[L.GAPS], D[L.T], D, y, I[L.U], I[L.P], I[L.GAP])
+        if worst <= 1e-9:
+            break
+    _move(I, D, y, 1)
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == JOINT and holds(JOINT, I[I[L.STATUS] + unit]):
             where = I[I[L.COORDINATE] + unit]
             D[y + where] = D[I[L.ANCHOR] + I[I[L.ROW] + unit]]
-            D[y + nq + where] = 0.0
+            D[y + I[L.NQ] + where] = 0.0
 
 
 @compiled

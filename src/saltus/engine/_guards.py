@@ -7,7 +7,7 @@ from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values
 from saltus.contact._unit import FORCE, GROUND, KINEMATIC, NONE, REACH, SPEED
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
-from saltus.engine._tableau import dense_at
+from saltus.engine._tableau import DENSE_ONLY, dense_at
 
 # What screening says instead of a number of suspects.
 NOT_A_NUMBER, TOO_LONG = -1, -2
@@ -79,6 +79,36 @@ def guards(I, D, lam, out):
 
 
 @compiled
+def slopes(I, D, t, y, k, out):
+    """Rates in time of the guards made of positions and velocities, after `kinematics` of the state y with rate k."""
+    never_inline()
+    call_kernel(I[L.RATES], t, D, y, k, I[L.P], I[L.RATE_V])
+    nunit = I[L.NUNIT]
+    for unit in range(nunit):
+        row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+        second = row + 1 if kind == GROUND else row
+        # guards are linear in these, and what they are compared with does not change in time
+        a, b, c = guard_values(
+            kind,
+            I[I[L.STATUS] + unit],
+            D[I[L.GAP_V] + row],
+            D[I[L.GAP_V] + second],
+            D[I[L.RATE_V] + row],
+            D[I[L.RATE_REACH] + unit],
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        )
+        D[out + L.SLOTS * unit] = a
+        D[out + L.SLOTS * unit + 1] = b
+        D[out + L.SLOTS * unit + 2] = c
+    for user in range(I[L.NUSER]):
+        D[out + L.SLOTS * nunit + user] = I[I[L.SIDE] + user] * D[I[L.RATE_USER] + user]
+
+
+@compiled
 def sizes(I, D, t, y):
     """How large the numbers are of which guards are made at a state, for `floor_of`."""
     call_kernel(I[L.SIZES], t, D, y, I[L.U], I[L.P], I[L.SIZE])
@@ -113,12 +143,14 @@ def floor_of(I, D, slot, h):
         row = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
         size = max(size, _acceleration_size(I, D) / D[I[L.W_A] + row * nr + row])
         return 1e-12 * (1e-3 + size)
-    if unit >= nunit:  # a guard of the robot
-        return 16.0 * EPSILON * D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit]
+    if unit >= nunit:  # a guard of the robot, which may be a velocity that contacts hold at zero
+        noise = D[L.H] * _acceleration_size(I, D) if I[L.NCLOSED] > 0 else 0.0
+        return 16.0 * EPSILON * (D[I[L.SIZE] + 2 * nr + nunit + slot - L.SLOTS * nunit] + noise)
     stuff, row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)
     place = I[I[L.ROW] + unit] + row
     if stuff == REACH:
-        return 16.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
+        # a hand is held where it was caught, which is at the edge to the rounding of that instant
+        return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
     size = D[I[L.SIZE] + place + nr] + h * _acceleration_size(I, D)
     if stuff != SPEED:
         size = D[I[L.SIZE] + place] + h * size
@@ -139,6 +171,12 @@ def longest_step(I, D):
         if I[I[L.ANGLE] + i] == 1:
             speed += abs(D[I[L.Y] + I[L.NQ] + i])
             acceleration += abs(D[k + i])
+    return resolved(speed, acceleration)
+
+
+@compiled
+def resolved(speed, acceleration):
+    """The time in which angles turn by two radians in all."""
     total = speed + math.sqrt(speed * speed + 4.0 * acceleration)
     return 4.0 / total if 0.0 < total < 4e6 else math.inf
 
@@ -159,9 +197,10 @@ def _note(I, D, values, kind):
 def screen(I, D, t, h):
     """Mark the guards that may have a zero in the step just made; returns how many.
 
-    Force guards are judged by their values at the stages, the others by five samples of the
-    dense output; a guard whose fourth difference is large is not resolved by them and is
-    looked at on a finer grid. Forces that follow inputs while nothing moves are judged by both,
+    Force guards are judged by their values at the stages, the others by values and rates at both
+    ends: by the hull of the cubic through them. Where that is not far from zero, five samples of
+    the dense output decide; a guard whose fourth difference is large is not resolved by them and
+    is looked at on a finer grid. Forces that follow inputs while nothing moves are judged by both,
     and if five samples do not resolve them the step is TOO_LONG. A guard may be NOT_A_NUMBER.
     """
     return call_part(I[L.SCREEN], I, D, t, h, 0, 0, 0)
@@ -192,7 +231,12 @@ def screen_part(I, D, t, h, a, b, c):
     I[L.UNRESOLVED] = 0
     # where accuracy does not limit the step, as at rest, inputs may change much within it
     idle = forces and I[L.CONTROL_KIND] == L.CONTINUOUS and D[L.ERROR] < 0.01
-    if kinematic or idle:
+    if kinematic:
+        slopes(I, D, t + h, I[L.YN], I[L.K] + (stages - 1) * I[L.NY], I[L.SLOPE1])
+    near = kinematic and _near(I, D, h)
+    if near or idle:
+        if I[L.WATCH] == 1 and I[L.NCLOSED] == 0:
+            call_part(I[L.STEP], I, D, t, h, DENSE_ONLY, 0, 0)
         for j in range(1, 4):
             guards_at(I, D, t, h, 0.25 * j, idle, grid + j * ng)
             _note(I, D, grid + j * ng, KINEMATIC)
@@ -202,7 +246,7 @@ def screen_part(I, D, t, h, a, b, c):
     for slot in range(ng):
         kind = I[I[L.GUARD_KIND] + slot]
         I[I[L.SUSPECT] + slot] = 0
-        if kind == NONE:
+        if kind == NONE or (kind == KINEMATIC and not near and not idle):
             continue
         spread = D[high + slot] - D[low + slot]
         suspect = not D[low + slot] > 0.5 * spread
@@ -218,6 +262,21 @@ def screen_part(I, D, t, h, a, b, c):
             I[I[L.SUSPECT] + slot] = 1
             found += 1
     return found
+
+
+@compiled
+def _near(I, D, h):
+    """Whether the cubic through values and rates at both ends brings some guard near to zero."""
+    never_inline()
+    third = h / 3.0
+    for slot in range(I[L.NGUARD]):
+        if I[I[L.GUARD_KIND] + slot] == KINEMATIC:
+            a, d = D[I[L.G0] + slot], D[I[L.G1] + slot]
+            b, c = a + third * D[I[L.SLOPE0] + slot], d - third * D[I[L.SLOPE1] + slot]
+            low, high = min(min(a, b), min(c, d)), max(max(a, b), max(c, d))
+            if not low > 0.5 * (high - low):
+                return True
+    return False
 
 
 @compiled

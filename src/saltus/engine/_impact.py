@@ -3,7 +3,6 @@
 import math
 
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
-from saltus.contact._behaviour import touching
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
@@ -74,11 +73,8 @@ def _keep_grips(I, D):
 
 
 @compiled
-def _answer_of_grips(I, D, striking):
-    """Impulses of the grips that keep them closed under those of the other rows.
-
-    ``striking`` is one where the velocities that closing grips had are to be stopped too, else zero.
-    """
+def _answer_of_grips(I, D):
+    """Impulses of the grips that keep them closed, or close them, under those of the other rows."""
     never_inline()
     nr, R, V, impulse = I[L.NROW], I[L.REDUCED], I[L.REDUCED_V], I[L.IMPULSE]
     for r in range(nr):
@@ -86,7 +82,7 @@ def _answer_of_grips(I, D, striking):
             D[impulse + r] = 0.0
     for k in range(I[L.NBILATERAL] - 1, -1, -1):
         row = I[I[L.KEPT] + k]
-        velocity = striking * D[V + row]
+        velocity = D[V + row]
         for r in range(nr):
             if r != row:
                 earlier = False
@@ -166,9 +162,9 @@ def impact_part(I, D, t, h, y, b, c):
             code = _strike(I, D)
     if code == 0:
         apply_impulses(I, D, y)
-        _set_flags(I, D)
+        _set_flags(I, D, y)
         if not _zeno(I, D, t, y) and count_parts(I) > 1:
-            _stop(I, D, y)  # impulses of several units are found to rounding of the largest only
+            _stop_all(I, D, y)  # impulses of several units are found to rounding of the largest only
     return code
 
 
@@ -247,7 +243,7 @@ def _strike(I, D):
             break
     if taking_part > 1 and not change <= 1e-9 * largest and not _still_change(I, D) <= 1e-9:
         return NO_IMPULSE
-    _answer_of_grips(I, D, 1.0)
+    _answer_of_grips(I, D)
     return 0
 
 
@@ -296,7 +292,7 @@ def _velocity_after(I, D, row):
 
 
 @compiled
-def _set_flags(I, D):
+def _set_flags(I, D, y):
     """From the outcome of an impact: which units rest now, and which of their rows stand still."""
     never_inline()
     for unit in range(I[L.NUNIT]):
@@ -313,6 +309,8 @@ def _set_flags(I, D):
             # dry friction gives no impulse: what stuck moves with the rest
             I[I[L.TOUCH] + unit] = max(resting, strike) if stopped else 0
             I[I[L.STILL] + unit] = 1 if stopped else 0
+            if stopped:
+                D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly: rounding is not a motion into the stop
             continue
         if resting == 0 and strike == 0:
             continue
@@ -329,43 +327,33 @@ def _set_flags(I, D):
 
 
 @compiled
-def _zeno(I, D, t, y):
-    """Bring a unit to rest when all bounces to come, ever smaller, take no time together.
-
-    They last 2 v / a (1 + r + r^2 + ...), with v the speed and a the fall after this one and r
-    the ratio of speeds after and before. One that rested and is thrown up by the strike of
-    another, as feet are that rock to rest, stays where it would not rise above rounding.
-    """
+def _stop_all(I, D, y):
+    """Stop every row that rests, by the terms of the present state."""
     never_inline()
-    stopped = False
-    sizes(I, D, t, y)
+    nr, nv, nq, n = I[L.NROW], I[L.NV], I[L.NQ], 0
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] != GROUND or I[I[L.TOUCH] + unit] == 1:
-            continue
-        rested = touching(GROUND, I[I[L.STATUS] + unit]) == 1
-        if I[I[L.STRIKE] + unit] == 0 and not rested:
-            continue
-        row = I[I[L.ROW] + unit] + 1
-        v, _ = _velocity_after(I, D, row)
-        if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
-            continue
-        _keep_grips(I, D)
-        fall = -D[I[L.REDUCED_B] + row]
-        ratio = 0.0 if rested else -v / D[I[L.BEFORE] + row]
-        if not (fall > 0.0 and v >= 0.0 and 0.0 <= ratio < 1.0):
-            continue
-        soon = 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
-        # a bounce that loses less height than the rounding of the gap cannot be followed
-        share = max(1.0 - ratio * ratio, 0.01)
-        flat = share * v * v <= 2.0 * fall * 8.0 * EPSILON * D[I[L.SIZE] + row]
-        if not (soon or flat):
-            continue
-        I[I[L.TOUCH] + unit] = 1
-        I[I[L.STILL] + unit] = 1 if D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
-        stopped = True
-    if stopped:
-        _stop(I, D, y)
-    return stopped
+        if I[I[L.TOUCH] + unit] != 0:
+            row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+            if kind != GROUND or I[I[L.STILL] + unit] == 1:
+                I[I[L.ACTIVE_ROW] + n] = row
+                n += 1
+            if kind != JOINT:
+                I[I[L.ACTIVE_ROW] + n] = row + 1
+                n += 1
+    for i in range(n):
+        row = I[I[L.ACTIVE_ROW] + i]
+        for j in range(n):
+            D[I[L.SOLVE] + i * (n + 1) + j] = D[I[L.W_A] + row * nr + I[I[L.ACTIVE_ROW] + j]]
+        D[I[L.SOLVE] + i * (n + 1) + n] = -D[I[L.W_V] + row]
+    if not eliminate(I, D, n, False):
+        return
+    for i in range(n):
+        row, amount = I[I[L.ACTIVE_ROW] + i], D[I[L.SOLVE] + i * (n + 1) + n]
+        D[I[L.IMPULSE] + row] += amount
+        for j in range(nv):
+            D[y + nq + j] += amount * D[I[L.W_MJ] + row * nv + j]
+        for r in range(nr):
+            D[I[L.W_V] + r] += D[I[L.W_A] + r * nr + row] * amount
 
 
 @compiled
@@ -375,9 +363,6 @@ def stop_at_start(I, D, t, y):
     if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
         return
     moves = False
-    for r in range(I[L.NROW]):
-        D[I[L.IMPULSE] + r] = 0.0
-        D[I[L.BEFORE] + r] = D[I[L.W_V] + r]
     sizes(I, D, t, y)
     for unit in range(I[L.NUNIT]):
         kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
@@ -385,40 +370,50 @@ def stop_at_start(I, D, t, y):
             normal = row + 1 if kind == GROUND else row
             moves = moves or abs(D[I[L.W_V] + normal]) > 16.0 * EPSILON * D[I[L.SIZE] + I[L.NROW] + normal]
     if moves:
-        _stop(I, D, y)
+        _stop_all(I, D, y)
 
 
 @compiled
-def _stop(I, D, y):
-    """Take the last of their velocities from all rows that rest, in the metric of the mass matrix."""
+def _zeno(I, D, t, y):
+    """Bring units to rest when all bounces to come, ever smaller, take no time together or cannot be followed.
+
+    They last 2 v / a (1 + r + r^2 + ...), with v the speed and a the fall after this one and r
+    the ratio of speeds after and before. What an impact elsewhere lifts, as in rocking from one
+    point to another, is treated alike. What is stopped stops together with all that rests; whether
+    it then stays is for the forces to say.
+    """
     never_inline()
-    nr, nv, nq, S, rows, n = I[L.NROW], I[L.NV], I[L.NQ], I[L.SOLVE], I[L.PICKED], 0
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return True
+    sizes(I, D, t, y)
+    _keep_grips(I, D)
+    ended = False
     for unit in range(I[L.NUNIT]):
-        kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
-        if I[I[L.TOUCH] + unit] == 0:
+        I[I[L.PICK] + unit] = 0
+        if I[I[L.KIND] + unit] != GROUND or I[I[L.TOUCH] + unit] == 1:
             continue
-        if kind != GROUND or I[I[L.STILL] + unit] == 1:
-            I[rows + n] = row
-            n += 1
-        if kind != JOINT:
-            I[rows + n] = row + 1
-            n += 1
-    w = n + 1
-    for i in range(n):
-        row = I[rows + i]
-        for j in range(n):
-            D[S + i * w + j] = D[I[L.W_A] + row * nr + I[rows + j]]
-        D[S + i * w + n] = -_velocity_after(I, D, row)[0]
-    if not eliminate(I, D, n):
-        return
-    for i in range(n):
-        row, amount = I[rows + i], D[S + i * w + n]
-        D[I[L.IMPULSE] + row] += amount
-        for k in range(nv):
-            D[y + nq + k] += amount * D[I[L.W_MJ] + row * nv + k]
+        row, strikes = I[I[L.ROW] + unit] + 1, I[I[L.STRIKE] + unit] != 0
+        before, v, fall = D[I[L.BEFORE] + row], D[I[L.W_V] + row], -D[I[L.REDUCED_B] + row]
+        if not strikes and (before != 0.0 or D[I[L.GAP] + row] > 1e-9):
+            continue  # it was in the air
+        ratio = -v / before if strikes else 0.0
+        if not (fall > 0.0 and 0.0 <= ratio < 1.0):
+            continue
+        soon = strikes and 2.0 * v <= fall * (1.0 - ratio) * 1e-13 * max(1.0, abs(t))
+        # a bounce that loses less height than the rounding of the gap cannot be followed
+        share = max(1.0 - ratio * ratio, 0.01)
+        flat = share * v * v <= 2.0 * fall * 8.0 * EPSILON * D[I[L.SIZE] + row]
+        if soon or flat:
+            ended = True
+            I[I[L.PICK] + unit] = 1
+            I[I[L.TOUCH] + unit] = 1
+            I[I[L.STILL] + unit] = 1 if strikes and D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+    if ended:
+        _stop_all(I, D, y)
     for unit in range(I[L.NUNIT]):
         row = I[I[L.ROW] + unit]
-        if I[I[L.KIND] + unit] == GROUND and I[I[L.TOUCH] + unit] == 1:
-            v, size = _velocity_after(I, D, row)
-            if abs(v) <= 1e-13 * size:
-                I[I[L.STILL] + unit] = 1
+        if I[I[L.PICK] + unit] == 1 and I[I[L.STRIKE] + unit] == 0:
+            # it slides on only if that can be told from the rounding that ended its rocking
+            slowest = -8.0 * EPSILON * D[I[L.REDUCED_B] + row + 1] * D[I[L.SIZE] + row + 1]
+            I[I[L.STILL] + unit] = 1 if D[I[L.W_V] + row] ** 2 <= slowest else 0
+    return ended

@@ -83,10 +83,10 @@ class _Replay:
             T.TABLEAU: count * (count + 1), T.PHI: nx * nz, T.STAGE: nx * nz, T.NEXT: nx * (nz + 1),
             T.KZ: count * nx * nz, T.CU: (nz + nm + 1) * (nu + nm), T.INPUTS: (nz + 1) * nu, T.HELD: nz * nu,
             T.MEMORY: nz * nm, T.MEMORY_NEXT: nz * nm, T.MEMORY_BASE: nm,
-            T.DER: (nq + nv + nr) * m + nv * nu + nr * nv, T.SLOPE: high * (1 + m), T.EXT: nu + nv + nr,
+            T.DER: (nq + nv + nr) * (m + 1) + nv * nu + nr * nv, T.SLOPE: high * (1 + m), T.EXT: nu + nv + nr,
             T.DTAU: nz, T.FORCES: nr * (nz + 1), T.COEF_P: int(I[L.NUNIT]) * L.COEFFICIENTS * n_p,
             T.LIMIT_P: nu * n_p, T.TIMES: len(run.event_rows) * nz, T.TANGENT: nx * (nz + 1), T.RATE: ny,
-            T.RATE_AFTER: ny, T.RESULT: nx, T.SINCE: 1, T.UNTIL: 1,
+            T.RATE_AFTER: ny, T.RESULT: nx, T.SPARE: nu + nm, T.SINCE: 1, T.UNTIL: 1,
         }  # fmt: skip
         self.Q = np.zeros(T.Q_END + T.SPEC_WIDTH * nc, dtype=np.int64)
         end = len(D)
@@ -179,5 +179,12 @@ def saltation(run: Trajectory, event: int) -> np.ndarray:
     count = len(run.event_rows)
     if not isinstance(event, int) or not -count <= event < count:
         raise InputError(f"the run has {count} events, so there is no event {event!r}")
+    event %= count
+    times, causes = run.event_rows[:, L.E_TIME], run.event_rows[:, L.E_CAUSE]
+    if event and causes[event] == L.CAUSE_COMMAND and times[event - 1] == times[event]:
+        raise InputError(
+            f"event {event} is what event {event - 1} led to at the same instant, so it has no saltation matrix of "
+            "its own; run.jacobian(since=..., until=...) goes over both"
+        )
     replay = _Replay(run)
-    return _check(run, replay.go(-math.inf, math.inf, event % count)[:, : replay.nx])
+    return _check(run, replay.go(-math.inf, math.inf, event)[:, : replay.nx])

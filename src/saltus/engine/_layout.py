@@ -26,6 +26,7 @@ _ADDRESSES = [
     "GAPS",
     "ENERGY",
     "SIZES",
+    "RATES",
     "CONTROL",
     "PLASTIC",
     "STEP",
@@ -54,6 +55,7 @@ _STATE = [
     "STEP_ROW",
     "EVENT_ROW",
     "NACTIVE",
+    "RANK",
     "NGIVEN",
     "NCLOSED",
     "NBILATERAL",
@@ -65,6 +67,7 @@ _STATE = [
     "UNRESOLVED",
     "SAME_TIME",
     "REJECTED",
+    "FAILED",  # a law of figures did
     "WATCH",  # no step is kept: its energies are watched instead
     "FIRST_EVENT",  # number of the event in the first row of the record
 ]
@@ -99,14 +102,20 @@ _DOUBLES = [
     "GAP_REACH",
     "GAP_USER",
     "SIZE",  # what the sizes kernel writes: how large the numbers are of which each of these is made
+    "RATE_V",  # what the rates kernel writes: of velocities of contact rows, of reach, of the robot's guards
+    "RATE_REACH",
+    "RATE_USER",
     "G0",  # guards at the start of the step
     "G1",  # at its end
+    "SLOPE0",  # their rates in time, of those made of positions and velocities
+    "SLOPE1",
     "BASE",  # what counts as zero of a guard that was zero on entry: not above zero
     "GLOW",  # smallest and largest over the samples of a step
     "GHIGH",
     "GRID",  # guards on a grid over the step
     "ROOT",  # where each guard crosses, as a fraction of the step
     "SOLVE",  # the small linear system
+    "WEIGHT",
     "ACTIVE_TIE",
     "GIVEN",  # forces of contact rows that the mode prescribes
     "MARGIN",  # margins of consistency, at once and a moment later
@@ -119,6 +128,7 @@ _DOUBLES = [
     "LAW_IN",
     "LAW_OUT",
     "ANCHOR",  # where a closed row is held
+    "LEFT",  # when a grip last left what it had let go
     "ENERGIES",
     "EVENT",  # the event being recorded
 ]

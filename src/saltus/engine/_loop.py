@@ -30,10 +30,8 @@ from saltus.engine._status import (
     STEP_LIMIT,
     STEPS_FULL,
 )
-from saltus.engine._tableau import step
-
-# Logarithm of the smallest error that the step controller remembers.
-LOWEST_ERROR = math.log(1e-4)
+from saltus.engine._stepsize import grown, shrunk
+from saltus.engine._tableau import IF_ACCEPTED, NO_DENSE, step
 
 
 @compiled
@@ -51,14 +49,19 @@ def accept(I, D):
 
 @compiled
 def settle(I, D, t):
-    """Move the end of a step onto the closed contacts.
+    """Move the end of a step onto the closed contacts, and its dense output with it.
 
     The terms at hand are those of the last stage, the end itself, unless stages for dense output
     came after it.
     """
     if I[L.NEXTRA] > 0:
         flow(I, D, t, I[L.YN], I[L.KD], I[L.LAMD])
-    project(I, D, I[L.YN])
+    yn, change = I[L.YN], I[L.DENSE] + I[L.N]
+    for i in range(I[L.NX]):
+        D[change + i] -= D[yn + i]
+    project(I, D, yn)
+    for i in range(I[L.NX]):
+        D[change + i] += D[yn + i]
 
 
 @compiled
@@ -115,26 +118,20 @@ def advance(I, D, steps, events):
         if arrives:
             h = stop - t
 
-        code = step(I, D, t, h, 0)
+        # where no step is kept, dense output is made for those on which a guard may be zero
+        code = step(I, D, t, h, NO_DENSE if I[L.WATCH] == 1 and I[L.NCLOSED] == 0 else IF_ACCEPTED)
         error = D[L.ERROR]
         if code != 0 or not error <= 1.0:
             I[L.NREJECT] += 1
             I[L.REJECTED] = 1
-            if code != 0 or not math.isfinite(error):
-                D[L.H] = 0.1 * h
-            else:
-                D[L.H] = h * max(0.2, 0.9 * error ** (-1.0 / I[L.ORDER]))
+            D[L.H] = shrunk(h, math.nan if code != 0 else error, I[L.ORDER])
             if D[L.H] <= ulp(t):
                 if code != 0:
                     return code
                 return COLLAPSE if math.isfinite(error) else NOT_FINITE
             continue
 
-        # the natural size of the next step, by Gustafsson's controller [hairer1993, IV.2]
-        size = math.log(max(error, 1e-10))
-        factor = 0.9 * math.exp(0.04 * D[L.ERROR_OLD] - (1.0 / I[L.ORDER] - 0.03) * size)
-        factor = min(max(factor, 0.2), 1.0 if I[L.REJECTED] == 1 else 10.0)
-        D[L.ERROR_OLD] = max(size, LOWEST_ERROR)
+        factor, D[L.ERROR_OLD] = grown(error, D[L.ERROR_OLD], I[L.REJECTED] == 1, I[L.ORDER])
         I[L.REJECTED] = 0
         natural = h * factor
         if arrives:
@@ -191,6 +188,7 @@ def advance(I, D, steps, events):
                 return STALLED if which >= 0 else COLLAPSE
         for slot in range(I[L.NGUARD]):
             D[I[L.G0] + slot] = D[I[L.G1] + slot]
+            D[I[L.SLOPE0] + slot] = D[I[L.SLOPE1] + slot]
             # sizes are those of the entry: the guard was zero there
             if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, h):
                 I[I[L.ZERO] + slot] = 0

@@ -103,6 +103,36 @@ def summarise(I, D, code, counts, first, results, second):
     counts[first + R_CODE] = code
 
 
+@compiled
+def begin(head, I, D, results, out, nfigure):
+    """Before a run: no figures yet, and the law of figures is told of the start."""
+    I[L.FAILED] = 0
+    for k in range(nfigure):
+        results[out + k] = 0.0
+    if head[LAW] != 0:
+        I[L.FAILED] |= call_at(head, START, I, D, results, out)
+
+
+@compiled
+def read_on(head, I, D, events, counts, row, results, place, nx, kept):
+    """Read the events since the last time."""
+    times = place + R_STATE + nx
+    found = read_events(head, I, D, events, counts, row + R_STATUSES + I[L.NUNIT], results, times, times + kept)
+    I[L.FAILED] |= found
+
+
+@compiled
+def finish(head, I, D, code, counts, row, results, place, nx, kept):
+    """After a run: the law of figures is told of the end, and the summary is written."""
+    out = place + R_STATE + nx + kept
+    if head[LAW] != 0:
+        I[L.FAILED] |= call_at(head, END, I, D, results, out)
+    if I[L.FAILED] != 0:
+        for k in range(head[FIGURES]):
+            results[out + k] = math.nan
+    summarise(I, D, code, counts, row, results, place)
+
+
 def many(head, I0, D0, places, integers, doubles, counts, results, I, D, events, first, last):
     """Make the runs of a range; I, D and events are this thread's own memory. Returns how many were made."""
     nunit, nx, kept, nfigure = I0[L.NUNIT], I0[L.NX], head[KEPT], head[FIGURES]
@@ -112,21 +142,12 @@ def many(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
             return run - first
         prepare(head, I0, D0, places, integers, doubles, I, D, run)
         row, place = run * wide, run * long
-        times, out, failed = place + R_STATE + nx, place + R_STATE + nx + kept, 0
-        for k in range(nfigure):
-            results[out + k] = 0.0
-        if head[LAW] != 0:
-            failed |= call_at(head, START, I, D, results, out)
+        begin(head, I, D, results, place + R_STATE + nx + kept, nfigure)
         code = EVENTS_FULL
         while code in (EVENTS_FULL, PAUSED):
             code = call_advance(head[LOOP], I, D, events, events)
-            failed |= read_events(head, I, D, events, counts, row + R_STATUSES + nunit, results, times, out)
+            read_on(head, I, D, events, counts, row, results, place, nx, kept)
             if code == PAUSED and head[STOP] != 0:
                 code = INTERRUPTED
-        if head[LAW] != 0:
-            failed |= call_at(head, END, I, D, results, out)
-        if failed != 0:
-            for k in range(nfigure):
-                results[out + k] = math.nan
-        summarise(I, D, code, counts, row, results, place)
+        finish(head, I, D, code, counts, row, results, place, nx, kept)
     return last - first

@@ -40,6 +40,7 @@ from saltus.engine._many import many
 from saltus.engine._sample import sample
 from saltus.engine._tableau import find_method, step_part, step_source
 from saltus.engine._transition import transition
+from saltus.engine._wide import wide
 from saltus.hybrid import HybridSystem
 
 _POINTER = ctypes.c_void_p
@@ -97,11 +98,12 @@ def transition_entry() -> Any:
     return ctypes_entry(made, ctypes.c_int64, [_POINTER] * 6), made
 
 
-@lru_cache(maxsize=1)
-def batch_loop() -> tuple[Any, int, Any]:
+@lru_cache(maxsize=2)
+def batch_loop(*, lanes: bool) -> tuple[Any, int, Any]:
     """The loop over many runs as a Python callable, the address of the loop that it calls, and what must stay alive."""
     kinds = [INTEGERS, INTEGERS, DOUBLES, INTEGERS, INTEGERS, DOUBLES, INTEGERS, DOUBLES, INTEGERS, DOUBLES, DOUBLES]
-    made = compile_entry(many, types.int64(*kinds, types.int64, types.int64), "many", _ENGINE_KEY)
+    function, name = (wide, "wide") if lanes else (many, "many")
+    made = compile_entry(function, types.int64(*kinds, types.int64, types.int64), name, _ENGINE_KEY)
     call = ctypes_entry(made, ctypes.c_int64, [_POINTER] * len(kinds) + [ctypes.c_int64] * 2)
     return call, engine().entries[0].place, made
 
@@ -129,7 +131,7 @@ def _parts(units: int, guards: int) -> dict[int, int]:
 
 
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
-    """Source of the mode-free kernels of a system: free, terms, gaps, sizes, energy.
+    """Source of the mode-free kernels of a system: free, terms, gaps, rates, sizes, energy.
 
     A size bounds what a guard or the energy is the sum of, from its gradient; it tells zero from
     rounding, and how far errors of the state carry.
@@ -149,8 +151,17 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     free = ca.vertcat(d.qdot, d.free_acceleration, powers)
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
     kinematic = _kinematics(system, J)
-    sizes = [_size(kinematic[k], ca.vertcat(d.t, d.x)) for k in range(kinematic.numel())]
+    state = ca.vertcat(d.t, d.x)
+    sizes = [_size(kinematic[k], state) for k in range(kinematic.numel())]
+    for k, unit in enumerate(system.units):
+        # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
+        own = ca.vertcat(*(_size(position, state) for _, position in unit.rows), *map(ca.SX, unit.fixed))
+        sizes[2 * len(positions) + k] = ca.sum1(ca.fabs(own))
+    # the kernel of rates is given the rate of the state in place of inputs
+    rate = ca.SX.sym("rate", d.x.numel())
+    rates = ca.jtimes(kinematic[len(positions) :], state, ca.vertcat(1, rate))
     return {
+        "rates": emit("rates", (d.t, d.x, rate, d.p), rates),
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
@@ -211,7 +222,7 @@ def _program_of(system: HybridSystem, place: str, write: Callable[[HybridSystem]
 
 
 def derivative_sources(system: HybridSystem) -> dict[str, str]:
-    """Source of two more kernels, columns by state and parameter: of the equations of motion and of the guards.
+    """Source of two more kernels, columns by state, parameter and time: of the equations of motion and of the guards.
 
     ``derivatives`` takes inputs, accelerations and contact forces, which it holds fixed.
     """
@@ -219,13 +230,13 @@ def derivative_sources(system: HybridSystem) -> dict[str, str]:
     positions = ca.vertcat(*(position for unit in system.units for _, position in unit.rows), ca.SX.zeros(0))
     J, drift = d.row(positions) if system.units else (ca.SX.zeros(0, d.v.numel()), ca.SX.zeros(0))
     a, forces = ca.SX.sym("a", d.v.numel()), ca.SX.sym("f", positions.numel())
-    by = ca.vertcat(d.x, d.p)
+    by = ca.vertcat(d.x, d.p, d.t)
     motion = ca.jacobian(d.force + J.T @ forces - d.M @ a, by)
     parts = [
         ca.jacobian(d.qdot, by), d.solver.solve(motion), d.solver.solve(d.S), ca.jacobian(J @ a + drift, by), J,
     ]  # fmt: skip
     derivatives = ca.vertcat(*(ca.vec(ca.densify(part)) for part in parts))
-    slopes = ca.vec(ca.densify(ca.jacobian(_kinematics(system, J), ca.vertcat(d.t, by))))
+    slopes = ca.vec(ca.densify(ca.jacobian(_kinematics(system, J), ca.vertcat(d.t, d.x, d.p))))
     return {
         "derivatives": emit("derivatives", (d.t, d.x, ca.vertcat(d.u, a, forces), d.p), derivatives, d.solver.pivots),
         "slopes": emit("slopes", (d.t, d.x, d.u, d.p), slopes),
@@ -276,11 +287,13 @@ def _new_arenas(
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
-        "SIZE": 2 * nr + nunit + nuser, "G0": ng, "G1": ng, "BASE": ng, "GLOW": ng, "GHIGH": ng,
-        "GRID": L.GRID_POINTS * ng, "ROOT": ng,
-        "SOLVE": nr * (nr + 2), "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr, "IMPULSE": nr,
+        "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
+        "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "BASE": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
+        "ROOT": ng,
+        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr,
+        "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
-        "ANCHOR": nr, "ENERGIES": 4, "EVENT": event_row(system),
+        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 4, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "KIND",
@@ -304,7 +317,13 @@ def _new_arenas(
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser) | {"ANGLE": nv}
     I, D = L.arenas(sizes, doubles, integers)
-    for place, name in ((L.FREE, "free"), (L.GAPS, "gaps"), (L.SIZES, "sizes"), (L.ENERGY, "energy")):
+    for place, name in (
+        (L.FREE, "free"),
+        (L.GAPS, "gaps"),
+        (L.SIZES, "sizes"),
+        (L.RATES, "rates"),
+        (L.ENERGY, "energy"),
+    ):
         I[place] = made.address(name)
     I[L.NSTAGE], I[L.NEXTRA], I[L.ORDER] = tableau.count, len(tableau.extra_stages), tableau.order
     I[L.STEP] = _step(method, n).place
@@ -318,6 +337,7 @@ def _new_arenas(
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
+    D[I[L.LEFT] : I[L.LEFT] + nunit] = math.nan
     D[coefficient_places(system, I)] = system.constants[2]
     for k, unit in enumerate(system.units):
         I[I[L.KIND] + k] = unit.kind

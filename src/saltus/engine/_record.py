@@ -43,11 +43,16 @@ def watch(I, D, t, h):
         D[L.STEEPEST] = D[I[L.ENERGIES] + 3]
     yn, nx = I[L.YN], I[L.NX]
     energies(I, D, t + h, yn)
-    kinetic, potential = D[I[L.ENERGIES]], D[I[L.ENERGIES] + 1]
-    work, damping, friction = D[yn + nx], D[yn + nx + 1], D[yn + nx + 2]
+    e = I[L.ENERGIES]
+    follow_energy(D, D[e], D[e + 1], D[e + 2], D[e + 3], D[yn + nx], D[yn + nx + 1], D[yn + nx + 2])
+
+
+@compiled
+def follow_energy(D, kinetic, potential, size, slope, work, damping, friction):
+    """Note what the energy balance misses, now and at worst, and how large and how steep the energy is."""
     largest = max(max(D[L.LARGEST], kinetic), abs(potential - D[L.LEVEL]))
-    largest = max(largest, 0.5 * D[I[L.ENERGIES] + 2])
-    D[L.STEEPEST] = max(D[L.STEEPEST], D[I[L.ENERGIES] + 3])
+    largest = max(largest, 0.5 * size)
+    D[L.STEEPEST] = max(D[L.STEEPEST], slope)
     D[L.LARGEST] = max(max(largest, abs(work)), max(abs(damping), abs(friction)))
     D[L.RESIDUAL] = kinetic + potential + D[L.LOST] - D[L.BALANCE] - work + damping + friction
     if not (abs(D[L.RESIDUAL]) <= D[L.WORST] or math.isnan(D[L.WORST])):

@@ -16,8 +16,8 @@ from saltus._native import pointer_to
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
-from saltus.engine._loop import LOWEST_ERROR
 from saltus.engine._program import arenas, engine
+from saltus.engine._stepsize import LOWEST_ERROR
 from saltus.engine._trajectory import Trajectory
 from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError
 from saltus.hybrid import HybridSystem

@@ -66,18 +66,44 @@ def find_method(name: str) -> Tableau:
     return tableau
 
 
+# What a step makes: the step and, if its error is at most one, its dense output; the step alone; the
+# dense output of the step just made.
+IF_ACCEPTED, NO_DENSE, DENSE_ONLY = range(3)
+
+
 def _combination(weights: tuple[float, ...]) -> str:
     return " + ".join(f"{weight!r} * D[k{j} + i]" for j, weight in enumerate(weights) if weight != 0.0)
 
 
 def _stage(target: str, weights: tuple[float, ...], node: float, j: int) -> list[str]:
     return [
-        "    for i in range(n):",
-        f"        D[{target} + i] = D[y + i] + h * ({_combination(weights)})",
-        f"    code = rate(I, D, t + {node!r} * h, {target}, k{j}, lam + {j} * nr, simple)",
-        "    if code != 0:",
-        "        return code",
+        "for i in range(n):",
+        f"    D[{target} + i] = D[y + i] + h * ({_combination(weights)})",
+        f"code = rate(I, D, t + {node!r} * h, {target}, k{j}, lam + {j} * nr, simple)",
+        "if code != 0:",
+        "    return code",
     ]
+
+
+def _error(tableau: Tableau) -> list[str]:
+    lines = [
+        "rtol, atol = D[L.RTOL], D[L.ATOL]",
+        "total = second = 0.0",
+        "for i in range(n):",
+        "    scale = 1.0 / (atol + rtol * max(abs(D[y + i]), abs(D[yn + i])))",
+        f"    e = h * ({_combination(tableau.error)}) * scale",
+        "    total += e * e",
+    ]
+    if tableau.second_error:
+        lines += [
+            f"    e = h * ({_combination(tableau.second_error)}) * scale",
+            "    second += e * e",
+            "if total > 0.0:",
+            "    total *= total / (total + 0.01 * second)",
+            # the first estimate may be small by chance; from the second alone the error is of this size at least
+            "total = max(total, (0.01 * rtol * second) ** 2 / n)",
+        ]
+    return [*lines, "D[L.ERROR] = math.sqrt(total / n)"]
 
 
 def step_source(tableau: Tableau, n: int) -> str:
@@ -87,54 +113,35 @@ def step_source(tableau: Tableau, n: int) -> str:
     everything in registers.
     """
     last = tableau.count - 1
-    head = [f"    n, ny, nr, y, k0 = {n}, I[L.NY], I[L.NROW], I[L.Y], I[L.K]"]
-    head += [f"    k{j} = k0 + {j} * ny" for j in range(1, tableau.count + len(tableau.extra_stages))]
-    lines = [
-        "def step_part(I, D, t, h, a, b, c):",
-        *head,
-        "    ys, yn, lam = I[L.YS], I[L.YN], I[L.LAM]",
-        "    simple = nr == 0 and I[L.CONTROL_KIND] != L.CONTINUOUS",
+    head = [f"n, ny, nr, y, k0 = {n}, I[L.NY], I[L.NROW], I[L.Y], I[L.K]"]
+    head += [f"k{j} = k0 + {j} * ny" for j in range(1, tableau.count + len(tableau.extra_stages))]
+    head += [
+        "ys, yn, lam = I[L.YS], I[L.YN], I[L.LAM]",
+        "simple = nr == 0 and I[L.CONTROL_KIND] != L.CONTINUOUS",
+        f"if what != {DENSE_ONLY}:",
     ]
+    stages: list[str] = []
     for j in range(1, tableau.count):
-        lines += _stage("yn" if j == last else "ys", tableau.stages[j], tableau.nodes[j], j)
-    lines += [
-        "    rtol, atol = D[L.RTOL], D[L.ATOL]",
-        "    total = second = 0.0",
-        "    for i in range(n):",
-        "        scale = 1.0 / (atol + rtol * max(abs(D[y + i]), abs(D[yn + i])))",
-        f"        e = h * ({_combination(tableau.error)}) * scale",
-        "        total += e * e",
-    ]
-    if tableau.second_error:
-        lines += [
-            f"        e = h * ({_combination(tableau.second_error)}) * scale",
-            "        second += e * e",
-            "    if total > 0.0:",
-            "        total *= total / (total + 0.01 * second)",
-            # the first estimate may be small by chance; from the second alone the error is of this size at least
-            f"    total = max(total, (0.01 * rtol * second) ** 2 / {n})",
-        ]
-    lines += [
-        "    D[L.ERROR] = math.sqrt(total / n)",
-        "    if a == 0 and not total <= n:",
-        "        return 0",
-    ]
+        stages += _stage("yn" if j == last else "ys", tableau.stages[j], tableau.nodes[j], j)
+    stages += _error(tableau)
+    stages += [f"if what == {NO_DENSE} or (what == {IF_ACCEPTED} and not total <= n):", "    return 0"]
+    dense: list[str] = []
     for j, (node, weights) in enumerate(zip(tableau.extra_nodes, tableau.extra_stages, strict=True), tableau.count):
-        lines += _stage("ys", weights, node, j)
-    lines += [
-        "    r = I[L.DENSE]",
-        "    for i in range(n):",
-        "        change = D[yn + i] - D[y + i]",
-        "        bend = h * D[k0 + i] - change",
-        "        D[r + i] = D[y + i]",
-        "        D[r + n + i] = change",
-        "        D[r + 2 * n + i] = bend",
-        f"        D[r + 3 * n + i] = change - h * D[k{last} + i] - bend",
+        dense += _stage("ys", weights, node, j)
+    dense += [
+        "r = I[L.DENSE]",
+        "for i in range(n):",
+        "    change = D[yn + i] - D[y + i]",
+        "    bend = h * D[k0 + i] - change",
+        "    D[r + i] = D[y + i]",
+        "    D[r + n + i] = change",
+        "    D[r + 2 * n + i] = bend",
+        f"    D[r + 3 * n + i] = change - h * D[k{last} + i] - bend",
     ]
     for m, weights in enumerate(tableau.dense):
-        lines.append(f"        D[r + {4 + m} * n + i] = h * ({_combination(weights)})")
-    lines.append("    return 0")
-    return "\n".join(lines) + "\n"
+        dense.append(f"    D[r + {4 + m} * n + i] = h * ({_combination(weights)})")
+    body = [*head, *(f"    {line}" for line in stages), *dense, "return 0"]
+    return "\n".join(["def step_part(I, D, t, h, what, b, c):", *(f"    {line}" for line in body)]) + "\n"
 
 
 def step_part(tableau: Tableau, n: int) -> Any:
@@ -145,12 +152,9 @@ def step_part(tableau: Tableau, n: int) -> Any:
 
 
 @compiled
-def step(I, D, t, h, certain):
-    """Make one step from Y to YN, estimate its error and, if that is at most one, prepare its dense output.
-
-    A step that is ``certain`` to be kept gets its dense output in any case.
-    """
-    return call_part(I[L.STEP], I, D, t, h, certain, 0, 0)
+def step(I, D, t, h, what):
+    """Make one step from Y to YN, estimate its error, and prepare its dense output; ``what`` of it, see above."""
+    return call_part(I[L.STEP], I, D, t, h, what, 0, 0)
 
 
 @compiled

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from saltus.engine._audit import Audit
     from saltus.engine._jacobian import Sensitivity
+    from saltus.hybrid import ModeGraph
 
 
 @dataclass(frozen=True)
@@ -337,6 +338,12 @@ class Trajectory:
         from saltus.engine._audit import audit
 
         return audit(self)
+
+    def mode_graph(self) -> ModeGraph:
+        """The modes that it visited, and the events between them."""
+        from saltus.hybrid._graph import visited
+
+        return visited(self)
 
     def save(self, path: str | Path) -> Path:
         """Write the dataset to a .nc, .mat or .csv file, all or nothing."""

@@ -7,6 +7,8 @@ write as compiled functions, laws of impact and controllers, is differentiated b
 fourth order, which leaves about 1e-12.
 """
 
+import math
+
 from saltus._native import call_control, call_kernel, compiled, never_inline
 from saltus.contact._behaviour import edge, guard_slope, holds, touching
 from saltus.contact._grip import CLOSED
@@ -23,16 +25,19 @@ from saltus.engine._tableau import dense_at
 
 # Fields of Q, in place of a second layout: sizes, addresses, limits, then places in D.
 (
-    NZ, NP, NC, NM, NEVENT, DERIVATIVES, SLOPES, ONLY, BLIND, SKIP,
+    NZ, NP, NC, NM, NEVENT, DERIVATIVES, SLOPES, ONLY, BLIND, SKIP, STRUCK,
     TABLEAU, PHI, STAGE, NEXT, KZ, CU, INPUTS, HELD, MEMORY, MEMORY_NEXT, MEMORY_BASE, DER, SLOPE, EXT, DTAU, FORCES,
-    COEF_P, LIMIT_P, TIMES, TANGENT, RATE, RATE_AFTER, RESULT, SINCE, UNTIL, SPEC, Q_END,
-) = range(37)  # fmt: skip
+    COEF_P, LIMIT_P, TIMES, TANGENT, RATE, RATE_AFTER, RESULT, SPARE, SINCE, UNTIL, SPEC, Q_END,
+) = range(39)  # fmt: skip
 
 # Places of a controller's parameter: the break that it moves, how many numbers it is, and where they are.
 SPEC_WIDTH, MOST_PLACES = 6, 4
 
 # Relative step of differences.
 DIFFERENCE = 1e-3
+
+# How often a difference of a reset is made smaller.
+MOST_ATTEMPTS = 7
 
 # In place of the number of a break: of a parameter that moves none, and of an event that is none.
 MOVES_NONE, NO_BREAK = -1, -2
@@ -88,6 +93,25 @@ def _shift(I, D, Q, column, amount, y):
 
 
 @compiled
+def _difference(I, D, Q, t, y, ys, c, columns, step, out):
+    """Add a column of the derivatives of inputs and memory, by differences of one step."""
+    never_inline()
+    nu, nm, nx = I[L.NU], Q[NM], I[L.NX]
+    for k in range(4):
+        amount = _offset(k) * step
+        _shift(I, D, Q, c, amount, ys)
+        _ask(I, D, Q, t + amount if c == columns - 1 else t, ys)
+        _shift(I, D, Q, c, -amount, ys)
+        for i in range(nu):
+            D[out + i] += _weight(k) / step * D[I[L.U] + i]
+        for m in range(nm):
+            D[out + nu + m] += _weight(k) / step * D[I[L.MEM] + m]
+    # adding and taking away may have left a rounding
+    if c < nx:
+        D[ys + c] = D[y + c]
+
+
+@compiled
 def control_matrix(I, D, Q, t, y):
     """Derivatives of inputs, and of the memory after the call, by everything that they depend on.
 
@@ -111,18 +135,19 @@ def control_matrix(I, D, Q, t, y):
         if Q[BLIND] == 1 and nx <= c < nx + n_p:
             continue
         step = DIFFERENCE * _shift(I, D, Q, c, 0.0, ys)
-        for k in range(4):
-            amount = _offset(k) * step
-            _shift(I, D, Q, c, amount, ys)
-            _ask(I, D, Q, t + amount if c == columns - 1 else t, ys)
-            _shift(I, D, Q, c, -amount, ys)
-            for i in range(nu):
-                D[out + i] += _weight(k) / step * D[I[L.U] + i]
-            for m in range(nm):
-                D[out + nu + m] += _weight(k) / step * D[I[L.MEM] + m]
-        # adding and taking away may have left a rounding
-        if c < nx:
-            D[ys + c] = D[y + c]
+        for _ in range(5):
+            # differences of two steps agree where the function is smooth on their scale
+            coarse, fine = 0.0, 0.0
+            for i in range(high):
+                D[out + i] = D[Q[SPARE] + i] = 0.0
+            _difference(I, D, Q, t, y, ys, c, columns, step, out)
+            _difference(I, D, Q, t, y, ys, c, columns, step / 16.0, Q[SPARE])
+            for i in range(high):
+                coarse = max(coarse, abs(D[out + i] - D[Q[SPARE] + i]))
+                fine = max(fine, abs(D[Q[SPARE] + i]))
+            if coarse <= 1e-9 * fine or coarse <= 1e-12:
+                break
+            step /= 16.0
     _ask(I, D, Q, t, ys)
     for i in range(nu):
         limit = D[I[L.LIMIT] + i]
@@ -169,6 +194,14 @@ def take_sample(I, D, Q, t, y):
 
 
 @compiled
+def _remember(I, D, Q, t, y):
+    """Let the controller's memory go on as it did at a sample."""
+    for m in range(Q[NM]):
+        D[Q[MEMORY_BASE] + m] = D[I[L.MEM] + m]
+    _ask(I, D, Q, t, y)
+
+
+@compiled
 def linear_flow(I, D, Q, t, y, X, columns, k, lam, out):
     """Flow at (t, y) to k and lam, and its changes under the columns of X to out, those of forces to FORCES."""
     never_inline()
@@ -188,13 +221,15 @@ def linear_flow(I, D, Q, t, y, X, columns, k, lam, out):
     for r in range(nr):
         D[Q[EXT] + nu + nv + r] = D[lam + r]
     call_kernel(Q[DERIVATIVES], t, D, y, Q[EXT], I[L.P], Q[DER])
-    m = nx + n_p
+    m = nx + n_p + 1
     DQ = Q[DER]
     DA = DQ + nq * m
     DU = DA + nv * m
     for c in range(columns):
         x, o = X + c * nx, out + c * nx
-        p = c if nx <= c < m else -1
+        p = c if nx <= c < m - 1 else -1
+        if c == nz:
+            p = m - 1  # time
         for i in range(nq):
             total = D[DQ + p * nq + i] if p >= 0 else 0.0
             for j in range(nx):
@@ -220,11 +255,11 @@ def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
     """Changes of contact forces that keep the closed rows from accelerating, added to the accelerations."""
     never_inline()
     nx, n_p, nv, nr, n = I[L.NX], Q[NP], I[L.NV], I[L.NROW], I[L.NACTIVE]
-    J, A, S, w = DB + nr * (nx + n_p), I[L.W_A], I[L.SOLVE], n + 1
+    J, A, S, w = DB + nr * (nx + n_p + 1), I[L.W_A], I[L.SOLVE], n + 1
     rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
     # friction is a parameter too: its change acts as a given force
     for unit in range(I[L.NUNIT]):
-        change = D[Q[COEF_P] + L.COEFFICIENTS * unit * n_p + p - nx] if p >= 0 else 0.0
+        change = D[Q[COEF_P] + L.COEFFICIENTS * unit * n_p + p - nx] if 0 <= p < nx + n_p else 0.0
         row, kind, status = I[I[L.ROW] + unit], I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
         if change != 0.0 and kind != GRIP and (status == 2 or status == 3):  # slides
             sign = -1.0 if status == PLUS else 1.0
@@ -244,7 +279,7 @@ def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
                 entry += D[ties + j] * D[A + row * nr + I[pairs + j]]
             D[S + i * w + j] = entry
         D[S + i * w + n] = -total
-    eliminate(I, D, n)
+    eliminate(I, D, n, False)
     for i in range(n):
         force = D[S + i * w + n]
         D[forces + I[rows + i]] += force
@@ -398,9 +433,12 @@ def _outcome(I, D):
     total = 0
     for unit in range(I[L.NUNIT]):
         still = I[I[L.STILL] + unit] if I[I[L.TOUCH] + unit] != 0 or I[I[L.KIND] + unit] == JOINT else 0
-        total = (total * 16 + 4 * I[I[L.TOUCH] + unit] + 2 * still) % 2305843009213693951
+        total = (total * 32 + 4 * I[I[L.TOUCH] + unit] + 2 * still) % 1152921504606846883
         if I[I[L.KIND] + unit] != GRIP:
             total += 1 if D[I[L.LAW_OUT] + 2 + 3 * unit] == 1.0 else 0
+        if I[I[L.STRIKE] + unit] != 0 and I[I[L.KIND] + unit] == GROUND:
+            # one that no longer approaches does not strike
+            total += 8 if D[I[L.BEFORE] + I[I[L.ROW] + unit] + 1] < 0.0 else 0
     return total
 
 
@@ -436,14 +474,18 @@ def _move_parameter(I, D, Q, p, amount):
 
 @compiled
 def _differentiate_reset(I, D, Q, events, event, t):
-    """Replace the columns of TANGENT by their images under the derivative of the event's reset."""
+    """Replace the columns of TANGENT by their images under the derivative of the event's reset, if it has one.
+
+    Sets STRUCK to whether it has.
+    """
     never_inline()
     nx, n_p, nz = I[L.NX], Q[NP], Q[NZ]
     code = _reset_of(I, D, Q, events, event, t, 0, 0.0)
+    Q[STRUCK] = 1 if code == 0 else 0
     if code != 0:
         return 0 if code == 1 else COLLAPSE
     for unit in range(I[L.NUNIT]):
-        I[I[L.PICK] + unit] = I[I[L.LAW] + unit]
+        I[I[L.NEUTRAL] + unit] = I[I[L.LAW] + unit]
         bounced = I[I[L.KIND] + unit] == GROUND and D[I[L.LAW_OUT] + 2 + 3 * unit] != 1.0
         if bounced and I[I[L.STRIKE] + unit] != 0 and I[I[L.TOUCH] + unit] == 1:
             I[I[L.LAW] + unit] = I[L.PLASTIC]  # the last of infinitely many bounces ends at rest
@@ -456,26 +498,27 @@ def _differentiate_reset(I, D, Q, events, event, t):
         if nx <= c < nx + n_p:
             size = max(size, 1.0 / max(1e-3, abs(D[I[L.P] + c - nx])))
         step = 1e-4 / size
-        for attempt in range(5):
+        for attempt in range(MOST_ATTEMPTS):
             same = True
             for i in range(nx):
                 D[Q[RESULT] + i] = 0.0
             for k in range(4):
                 code = _reset_of(I, D, Q, events, event, t, c, _offset(k) * step)
-                if code != 0 or (_outcome(I, D) != nominal and attempt < 4):
+                if code != 0 or (_outcome(I, D) != nominal and attempt < MOST_ATTEMPTS - 1):
                     same = False
                     break
                 for i in range(nx):
                     D[Q[RESULT] + i] += _weight(k) / step * D[I[L.YN] + i]
             if same:
                 break
-            step *= 0.1  # a stick became a slide or the like: stay nearer, and at last ignore it
+            # a stick became a slide or the like: stay nearer; where that does not help, as at a bound, ignore it
+            step = 0.1 * step if attempt < MOST_ATTEMPTS - 2 else 1e-6 / size
         for i in range(nx):
             D[Q[NEXT] + c * nx + i] = D[Q[RESULT] + i]
     for k in range(nx * nz):
         D[Q[TANGENT] + k] = D[Q[NEXT] + k]
     for unit in range(I[L.NUNIT]):
-        I[I[L.LAW] + unit] = I[I[L.PICK] + unit]
+        I[I[L.LAW] + unit] = I[I[L.NEUTRAL] + unit]
     return 0
 
 
@@ -526,6 +569,7 @@ def jump(I, D, Q, steps, events, event, number, before, after, same_instant):
         D[Q[TIMES] + number * nz + c] = D[Q[DTAU] + c]
         for i in range(nx):
             D[Q[TANGENT] + c * nx + i] = D[Q[PHI] + c * nx + i] + D[Q[RATE] + i] * D[Q[DTAU] + c]
+    Q[STRUCK] = 0
     if not ended:
         if nunit > 0:
             code = _differentiate_reset(I, D, Q, events, event, t)
@@ -539,8 +583,11 @@ def jump(I, D, Q, steps, events, event, number, before, after, same_instant):
             return code
     for c in range(nz):
         for i in range(nx):
-            last = 0.0 if ended else D[Q[RATE_AFTER] + i] * D[Q[DTAU] + c]
-            D[Q[PHI] + c * nx + i] = D[Q[TANGENT] + c * nx + i] - last
+            place, after_it = Q[PHI] + c * nx + i, 0.0 if ended else D[Q[RATE_AFTER] + i]
+            if Q[STRUCK] == 1 and i >= I[L.NQ]:
+                D[place] = D[Q[TANGENT] + c * nx + i] - after_it * D[Q[DTAU] + c]
+            else:  # what the reset leaves alone: large numbers must not cancel
+                D[place] += (D[Q[RATE] + i] - after_it) * D[Q[DTAU] + c]
     if not ended and I[L.NACTIVE] > 0:
         settle_columns(I, D, Q, t, y)
     return 0
@@ -582,16 +629,21 @@ def settle_columns(I, D, Q, t, y):
                 row = I[I[L.PICKED] + i]
                 for j in range(n):
                     D[S + i * w + j] = D[A + row * nr + I[I[L.PICKED] + j]]
+                    if level == 1 and I[I[L.ACTIVE_PAIR] + j] >= 0:  # what slides is stopped with friction
+                        D[S + i * w + j] += D[I[L.ACTIVE_TIE] + j] * D[A + row * nr + I[I[L.ACTIVE_PAIR] + j]]
                 wrong = _change_of(D, Q, Q[PHI], level * nr + row, high, nx, c, p, nz)
                 unit, place = _row_of_place(I, row)
                 if level == 0 and place > 0 and p >= 0:
                     wrong -= D[Q[COEF_P] + (L.COEFFICIENTS * unit + place) * n_p + p - nx]
                 D[S + i * w + n] = -wrong
-            if n > 0 and eliminate(I, D, n):
+            if n > 0 and eliminate(I, D, n, False):
                 for i in range(n):
                     amount = D[S + i * w + n]
                     for j in range(nv):
-                        D[Q[PHI] + c * nx + level * nq + j] += amount * D[I[L.W_MJ] + I[I[L.PICKED] + i] * nv + j]
+                        change = D[I[L.W_MJ] + I[I[L.PICKED] + i] * nv + j]
+                        if level == 1 and I[I[L.ACTIVE_PAIR] + i] >= 0:
+                            change += D[I[L.ACTIVE_TIE] + i] * D[I[L.W_MJ] + I[I[L.ACTIVE_PAIR] + i] * nv + j]
+                        D[Q[PHI] + c * nx + level * nq + j] += amount * change
 
 
 @compiled
@@ -624,6 +676,7 @@ def transition(I, D, steps, events, statuses, Q):
     since, until = D[Q[SINCE]], D[Q[UNTIL]]
     event = 0
     sample = -1
+    settled = since > -math.inf or Q[ONLY] >= 0
     for step in range(count + 1):
         row = step * length
         last = step == count
@@ -658,7 +711,15 @@ def transition(I, D, steps, events, statuses, Q):
             continue
         begin, h = steps[row + L.S_TIME], steps[row + L.S_LENGTH]
         first, final = max(begin, since), min(begin + h, until)
-        if begin > until or (final < since):
+        if begin > until:
+            continue
+        if final < since:
+            if I[L.CONTROL_KIND] == L.SAMPLED and int(steps[row + L.S_SAMPLE]) != sample:
+                # what the controller remembers goes back further
+                sample = int(steps[row + L.S_SAMPLE])
+                _set_mode(I, D, statuses, arc * nunit)
+                _load_step(I, D, steps, row, 0.0)
+                _remember(I, D, Q, begin, I[L.Y])
             continue
         part = 0.0 if h == 0.0 else min(max((first - begin) / h, 0.0), 1.0)
         _set_mode(I, D, statuses, arc * nunit)
@@ -675,6 +736,14 @@ def transition(I, D, steps, events, statuses, Q):
             if begin < since:  # what was decided before does not depend on the state since
                 for k in range(Q[NZ] * (I[L.NU] + Q[NM])):
                     D[Q[HELD] + k] = 0.0
+        if not settled:
+            # neighbours of a start in contact come into contact, or to rest on it, at once
+            settled = True
+            if event == 0 and I[L.NACTIVE] > 0:
+                code = flow(I, D, begin, I[L.Y], I[L.K], I[L.LAM])
+                if code != 0:
+                    return code
+                settle_columns(I, D, Q, begin, I[L.Y])
         if final > first:
             code = follow_step(I, D, Q, first, final - first)
             if code != 0:

@@ -1,6 +1,20 @@
 """Hybrid systems: a mechanism with its units and guards, everything the engine compiles."""
 
+from saltus.hybrid._graph import ENDINGS, ModeGraph, check_graph_form, check_graph_target
+from saltus.hybrid._graph import possible as mode_graph
 from saltus.hybrid._modes import SymbolicMode, find_statuses, symbolic_mode
 from saltus.hybrid._system import Guard, HybridSystem, Profile
 
-__all__ = ["Guard", "HybridSystem", "Profile", "SymbolicMode", "find_statuses", "symbolic_mode"]
+__all__ = [
+    "ENDINGS",
+    "Guard",
+    "HybridSystem",
+    "ModeGraph",
+    "Profile",
+    "SymbolicMode",
+    "check_graph_form",
+    "check_graph_target",
+    "find_statuses",
+    "mode_graph",
+    "symbolic_mode",
+]

@@ -264,7 +264,7 @@ class HybridSystem:
         """
         wanted = dict(given or {})
         statuses = []
-        for unit in self.units:
+        for unit, values in zip(self.units, self.unit_coefficients, strict=True):
             status = 1 if unit.kind == GRIP and unit.closed else 0  # type: ignore[attr-defined]
             if unit.name in wanted:
                 word = wanted.pop(unit.name)
@@ -272,8 +272,9 @@ class HybridSystem:
                     raise InputError(
                         f"{self.name}'s {unit.name}: its status follows from the state, only grips' are given"
                     )
-                if word not in unit.statuses:
-                    raise unknown_name("status", word, unit.statuses, f"{self.name}'s {unit.name}")
+                possible = [unit.statuses[k] for k in unit.possible(values)]
+                if word not in possible:
+                    raise unknown_name("status", word, possible, f"{self.name}'s {unit.name}")
                 status = unit.statuses.index(word)
             statuses.append(status)
         for name in wanted:
@@ -282,15 +283,19 @@ class HybridSystem:
 
     def mode_name(self, statuses: Sequence[int]) -> str:
         """What a mode is called: the unit's status, or every unit with its own; of many, those that are not open."""
+        return " ".join(self.mode_words(statuses))
+
+    def mode_words(self, statuses: Sequence[int]) -> list[str]:
+        """The parts of a mode's name."""
         if not self.units:
-            return "free"
+            return ["free"]
         words = [unit.statuses[status] for unit, status in zip(self.units, statuses, strict=True)]
         if len(words) == 1:
-            return words[0]
+            return words
         named = [(unit.name, word, status) for unit, word, status in zip(self.units, words, statuses, strict=True)]
         if len(words) > 3:  # only what is not open or free
             named = [entry for entry in named if entry[2] != 0]
-        return " ".join(f"{name}:{word}" for name, word, _ in named) or "open"
+        return [f"{name}:{word}" for name, word, _ in named] or ["open"]
 
     # -- numbers that do not change during a run ------------------------------------------------
 
