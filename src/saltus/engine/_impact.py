@@ -332,8 +332,8 @@ def _stop_all(I, D, y):
     never_inline()
     nr, nv, nq, n = I[L.NROW], I[L.NV], I[L.NQ], 0
     for unit in range(I[L.NUNIT]):
-        if I[I[L.TOUCH] + unit] != 0:
-            row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+        row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+        if I[I[L.TOUCH] + unit] != 0 or (kind == JOINT and I[I[L.STILL] + unit] == 1):
             if kind != GROUND or I[I[L.STILL] + unit] == 1:
                 I[I[L.ACTIVE_ROW] + n] = row
                 n += 1
@@ -354,6 +354,20 @@ def _stop_all(I, D, y):
             D[y + nq + j] += amount * D[I[L.W_MJ] + row * nv + j]
         for r in range(nr):
             D[I[L.W_V] + r] += D[I[L.W_A] + r * nr + row] * amount
+
+
+@compiled
+def stop_turning(I, D, t, y):
+    """Bring joints that turn exactly to rest, together with all that rests: no impact, but rounding and tolerance."""
+    never_inline()
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return
+    _stop_all(I, D, y)
+    for r in range(I[L.NROW]):
+        D[I[L.IMPULSE] + r] = 0.0
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == JOINT and I[I[L.STILL] + unit] == 1:
+            D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
 
 
 @compiled
