@@ -180,6 +180,17 @@ def test_several_units_settle_though_their_impulses_do_not():
     assert run.check().ok
 
 
+def test_an_elbow_that_turns_does_not_pull_at_the_hand_that_holds():
+    arm = robots.arm(m2=0.15, L1=0.4011, coulomb=0.6, viscous=0.575)
+    mode = {"hand": "open", "tip": "closed"}
+    speeds = {"dx": 1.083, "dy": -0.251, "dtheta1": -2.764, "dtheta2": 2.708}
+    start = arm.consistent({"x": 0.6755, "y": -0.5441, "theta1": -0.2026, "theta2": -1.4714, **speeds}, mode)
+    for rtol in (1e-5, 1e-6, 1e-7):
+        run = simulate(arm, start, mode=mode, method="dop853", rtol=rtol, atol=1.6e-13, until=0.3)
+        assert len(run.events) < 10
+        assert run.check().ok
+
+
 def test_one_step_of_a_batch_is_judged_as_in_a_run():
     batch = saltus.simulate_many(robots.pendulum(), {"theta": np.linspace(0.1, 3.0, 7)}, until=1.0, atol=1e-9)
     for k in range(batch.n):
