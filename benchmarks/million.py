@@ -1,4 +1,11 @@
-"""A million random runs over all robots: every one ends in a status that its state bears out, with its audit closed."""
+"""A million random runs over all robots: each ends in a status that its state bears out, with its audit closed.
+
+    python benchmarks/million.py --runs 1000000
+
+Parameters are drawn within their bounds, states within what the robot can start from, controllers, methods and
+tolerances at random, from the seed. Nothing may crash, hang or end in numbers that are none; no energy balance may stay
+open; one run of many is made again with its whole record and audited in full. Exits with 1 if anything is wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +19,7 @@ from tables import table
 
 from saltus import registry
 from saltus.conformance._draw import BATCH, draw
-from saltus.conformance._judge import Fault, faults, shares
-from saltus.engine import Batch
+from saltus.conformance._judge import faults, shares
 from saltus.errors import BatchInterrupted
 from saltus.robots import find_robot
 
@@ -22,119 +28,102 @@ COUNT, SEED, EVERY = 1_000_000, 2009, 200
 
 @dataclass
 class Tally:
-    """What came of the runs of one robot: how many ended how, and what was wrong with which."""
+    """What came of the runs of one robot.
 
-    robot: str
-    runs: int = 0
-    seconds: float = 0.0
+    ``unjudged`` are open audits of runs that turn too fast for their steps, see `shares`; ``worst``
+    is the largest share of what its audit allows that any other run took.
+    """
+
     statuses: Counter[str] = field(default_factory=Counter)
-    open_audits: int = 0
-    not_judged: int = 0
+    unjudged: int = 0
+    audits_open: int = 0
     worst: float = 0.0
-    wrong: list[tuple[int, Fault]] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
-    def add(self, number: int, batch: Batch, found: list[Fault], seconds: float) -> None:
-        """Count the runs of one batch."""
-        self.runs += batch.n
-        self.seconds += seconds
-        self.statuses.update(batch.status.tolist())
-        share = shares(batch)
-        self.open_audits += int((share > 1.0).sum())
-        missed = batch.good & (batch.steps > 0) & ~(batch.energy_worst <= batch.energy_limit)
-        self.not_judged += int((missed & (share == 0.0)).sum())
-        self.worst = max(self.worst, float(share.max()))
-        self.wrong += [(number, fault) for fault in found]
+    @property
+    def runs(self) -> int:
+        return sum(self.statuses.values())
 
 
-def make(robot: str, runs: int, seed: int, tell: bool) -> Tally:
-    """Random runs of one robot; what was made so far, where the user stops them."""
-    tally, system = Tally(robot), find_robot(robot)
-    for number in range(-(-runs // BATCH)):
-        begin = time.perf_counter()
-        try:
-            drawn = draw(system, BATCH, seed, number)
-            batch = drawn.make(min(BATCH, runs - tally.runs))
-            found = faults(batch, EVERY)
-        except (KeyboardInterrupt, BatchInterrupted):
-            raise Stopped(tally) from None
-        tally.add(number, batch, found, time.perf_counter() - begin)
-        if tell:
-            rate = tally.runs / tally.seconds
-            print(
-                f"\r{robot}: {tally.runs:,} of {runs:,} runs, {rate:,.0f} a second, {len(tally.wrong)} wrong   ",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
-    if tell:
-        print(file=sys.stderr)
-    return tally
+def make(name: str, count: int, seed: int, number: int, every: int, tally: Tally) -> None:
+    """Make the first ``count`` runs of a batch, and judge them."""
+    begin = time.perf_counter()
+    batch = draw(find_robot(name), BATCH, seed, number).make(count)
+    found, share = faults(batch, every), shares(batch)
+    missed = batch.good & (batch.steps > 0) & ~(batch.energy_worst <= batch.energy_limit)
+    tally.statuses.update(batch.status.tolist())
+    tally.unjudged += int((missed & (share == 0.0)).sum())
+    tally.audits_open += int((share > 1.0).sum())
+    tally.worst = max(tally.worst, float(share.max()))
+    tally.wrong += [f"{name}, seed {seed}, batch {number}, {fault}" for fault in found]
+    tally.seconds += time.perf_counter() - begin
 
 
-class Stopped(Exception):
-    """The user stopped it; ``tally`` is what was made of the robot at hand."""
-
-    def __init__(self, tally: Tally):
-        super().__init__(tally.robot)
-        self.tally = tally
-
-
-def report(tallies: list[Tally], seed: int) -> str:
-    """A table with a line for each robot, how all ended, and everything that is wrong."""
-    names = sorted({name for tally in tallies for name in tally.statuses}, key=lambda name: -_total(tallies, name))
-    rows = [
-        [
-            tally.robot,
-            f"{tally.runs:,}",
-            *(f"{tally.statuses[name]:,}" if tally.statuses[name] else "" for name in names),
-            str(tally.open_audits),
-            str(tally.not_judged),
-            f"{tally.worst:.2f}",
-            str(len(tally.wrong)),
-            f"{tally.runs / max(tally.seconds, 1e-9):,.0f}",
-        ]
-        for tally in tallies
-    ]
-    parts = [
-        table(
-            ["robot", "runs", *names, "audits open", "open but too fast", "worst share", "wrong", "runs a second"], rows
+def report(tallies: dict[str, Tally]) -> str:
+    """A table with a line for each robot."""
+    rows = []
+    for name, tally in tallies.items():
+        good = tally.statuses["finished"] + tally.statuses["terminal"]
+        others = [(count, end) for end, count in tally.statuses.items() if end not in ("finished", "terminal")]
+        rows.append(
+            [
+                name,
+                ", ".join(f"{count:,} {end}" for count, end in sorted(others, reverse=True)) or "none",
+                f"{tally.runs:,}",
+                f"{good:,}",
+                f"{tally.audits_open:,}",
+                f"{tally.unjudged:,}",
+                f"{tally.worst:.2f}",
+                f"{len(tally.wrong):,}",
+                f"{tally.runs / max(tally.seconds, 1e-9):,.0f}",
+            ]
         )
+    head = [
+        "robot",
+        "other statuses",
+        "runs",
+        "ended well",
+        "audits open",
+        "too fast",
+        "worst share",
+        "wrong",
+        "runs/s",
     ]
-    parts += [
-        f"{tally.robot}, seed {seed}, batch {number}, {fault}" for tally in tallies for number, fault in tally.wrong
-    ]
-    return "\n".join(parts)
-
-
-def _total(tallies: list[Tally], name: str) -> int:
-    return sum(tally.statuses[name] for tally in tallies)
+    return "## Random runs\n\n" + table(head, rows, words=2)
 
 
 def main() -> int:
-    """Make the runs, print the table; 1 if anything is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=COUNT, help="how many, over all robots together")
-    parser.add_argument("--seed", type=int, default=SEED, help="another seed makes other runs")
-    parser.add_argument("--robot", action="append", help="this robot only; may be given several times")
+    """Make the runs, robot by robot in turn; tell how far they came, and what is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=COUNT, help="how many in all")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the random numbers")
+    parser.add_argument("--robot", action="append", help="one robot instead of all; may be given several times")
+    parser.add_argument("--every", type=int, default=EVERY, help="one of how many runs is audited in full")
     chosen = parser.parse_args()
-    robots = chosen.robot or registry.names("robots")
-    shares = [chosen.runs // len(robots) + (k < chosen.runs % len(robots)) for k in range(len(robots))]
-    tallies: list[Tally] = []
+    names = chosen.robot or registry.names("robots")
+    each, done, begin = -(-chosen.runs // len(names)), 0, time.perf_counter()
+    tallies = {name: Tally() for name in names}
     stopped = False
-    begin = time.perf_counter()
     try:
-        for robot, runs in zip(robots, shares, strict=True):
-            if runs:
-                tallies.append(make(robot, runs, chosen.seed, True))
-    except Stopped as stop:
-        print(file=sys.stderr)
-        tallies.append(stop.tally)
+        for number in range(-(-each // BATCH)):
+            for name, tally in tallies.items():
+                count = min(BATCH, each - number * BATCH)
+                make(name, count, chosen.seed, number, chosen.every, tally)
+                done += count
+                rate, wrong = done / (time.perf_counter() - begin), sum(len(one.wrong) for one in tallies.values())
+                told = f"\r{done:,} of {each * len(names):,} runs, {rate:,.0f} a second, {wrong} wrong "
+                print(told, end="", file=sys.stderr, flush=True)
+    except (KeyboardInterrupt, BatchInterrupted):
         stopped = True
-    made, wrong = sum(tally.runs for tally in tallies), sum(len(tally.wrong) for tally in tallies)
-    print(report(tallies, chosen.seed))
+    print(file=sys.stderr)
+    print(report(tallies))
+    lines = [line for tally in tallies.values() for line in tally.wrong]
+    end = f"stopped after {done:,} of {each * len(names):,} runs" if stopped else f"{done:,} runs"
     minutes = (time.perf_counter() - begin) / 60
-    print(f"\n{made:,} of {chosen.runs:,} runs in {minutes:.1f} min, {wrong} wrong{'; stopped' if stopped else ''}")
-    return 1 if wrong or stopped else 0
+    print("\n".join(["", f"{end} in {minutes:.1f} min: " + (f"{len(lines)} wrong" if lines else "nothing is wrong")]))
+    print("\n".join(lines[:100]))
+    return 1 if lines or stopped else 0
 
 
 if __name__ == "__main__":

@@ -31,7 +31,14 @@ class Fault:
 
 # Ends that need no excuse, and those that are only right where friction is so strong that motion is not unique.
 ALLOWED = ("finished", "terminal", "step_limit")
-OF_FRICTION = ("no_consistent_mode", "several_consistent_modes", "no_impulse", "step_collapse", "stalled")
+OF_FRICTION = (
+    "no_consistent_mode",
+    "several_consistent_modes",
+    "no_impulse",
+    "step_collapse",
+    "stalled",
+    "event_limit",
+)
 OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "stalled")
 
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
@@ -69,7 +76,7 @@ def _ends(batch: Batch) -> list[Fault]:
         if status in OF_ABSURD_NUMBERS:
             excuse = excuse or absurd(batch, run) or (status == "stalled" and weightless(batch, run))
         elif status == "event_limit":
-            excuse = absurd(batch, run) or bounces_nearly_for_ever(batch, run) or weightless(batch, run)
+            excuse = excuse or absurd(batch, run) or bounces_nearly_for_ever(batch, run) or weightless(batch, run)
             excuse = excuse or clatters_at_rounding(batch, run) or guard_is_no_more_than_rounding(batch, run)
         excuse = excuse or closed_loop_is_singular(batch, run)
         if not excuse:

@@ -9,7 +9,7 @@ from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._guards import guard_at, guards, kinematics, same_time
-from saltus.engine._impact import impact, stop_at_start
+from saltus.engine._impact import impact, stop_at_start, stop_turning
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
 from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
@@ -124,7 +124,7 @@ def change_units(I, D, t, y):
     never_inline()
     nunit = I[L.NUNIT]
     striking = False
-    tested = False
+    tested = turned = False
     for unit in range(nunit):
         kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
         for slot in range(L.SLOTS):
@@ -138,8 +138,7 @@ def change_units(I, D, t, y):
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
-                if kind == JOINT:
-                    D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0
+                turned = turned or kind == JOINT
                 tested = True
             else:
                 if kind == GRIP:
@@ -149,6 +148,9 @@ def change_units(I, D, t, y):
                     I[I[L.ENDED] + unit] = status
                 I[I[L.CANDIDATES] + unit] = 1 << target
                 break
+    if turned:
+        stop_turning(I, D, t, y)
+        kinematics(I, D, t, y)
     if striking:
         code = impact(I, D, t, y)
         if code != 0:

@@ -332,8 +332,8 @@ def _stop_all(I, D, y):
     never_inline()
     nr, nv, nq, n = I[L.NROW], I[L.NV], I[L.NQ], 0
     for unit in range(I[L.NUNIT]):
-        if I[I[L.TOUCH] + unit] != 0:
-            row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+        row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
+        if I[I[L.TOUCH] + unit] != 0 or (kind == JOINT and I[I[L.STILL] + unit] == 1):
             if kind != GROUND or I[I[L.STILL] + unit] == 1:
                 I[I[L.ACTIVE_ROW] + n] = row
                 n += 1
@@ -354,6 +354,37 @@ def _stop_all(I, D, y):
             D[y + nq + j] += amount * D[I[L.W_MJ] + row * nv + j]
         for r in range(nr):
             D[I[L.W_V] + r] += D[I[L.W_A] + r * nr + row] * amount
+
+
+@compiled
+def stop_turning(I, D, t, y):
+    """Bring joints that turn exactly to rest, together with all that rests: no impact, but rounding and tolerance."""
+    never_inline()
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return
+    _stop_all(I, D, y)
+    for r in range(I[L.NROW]):
+        D[I[L.IMPULSE] + r] = 0.0
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == JOINT and I[I[L.STILL] + unit] == 1:
+            D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
+
+
+@compiled
+def stop_at_start(I, D, t, y):
+    """At the start, take from units that rest what velocity they have, if that is more than rounding."""
+    never_inline()
+    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
+        return
+    moves = False
+    sizes(I, D, t, y)
+    for unit in range(I[L.NUNIT]):
+        kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
+        if kind != GRIP and I[I[L.TOUCH] + unit] != 0:
+            normal = row + 1 if kind == GROUND else row
+            moves = moves or abs(D[I[L.W_V] + normal]) > 16.0 * EPSILON * D[I[L.SIZE] + I[L.NROW] + normal]
+    if moves:
+        _stop_all(I, D, y)
 
 
 @compiled
@@ -400,20 +431,3 @@ def _zeno(I, D, t, y):
             slowest = -8.0 * EPSILON * D[I[L.REDUCED_B] + row + 1] * D[I[L.SIZE] + row + 1]
             I[I[L.STILL] + unit] = 1 if D[I[L.W_V] + row] ** 2 <= slowest else 0
     return ended
-
-
-@compiled
-def stop_at_start(I, D, t, y):
-    """At the start, take from units that rest what velocity they have, if that is more than rounding."""
-    never_inline()
-    if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
-        return
-    moves = False
-    sizes(I, D, t, y)
-    for unit in range(I[L.NUNIT]):
-        kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
-        if kind != GRIP and I[I[L.TOUCH] + unit] != 0:
-            normal = row + 1 if kind == GROUND else row
-            moves = moves or abs(D[I[L.W_V] + normal]) > 16.0 * EPSILON * D[I[L.SIZE] + I[L.NROW] + normal]
-    if moves:
-        _stop_all(I, D, y)

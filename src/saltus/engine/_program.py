@@ -29,6 +29,7 @@ from saltus._native import (
 )
 from saltus._sincos import sincos
 from saltus.contact import plastic
+from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose_part
 from saltus.engine._emit import emit
@@ -157,6 +158,11 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
         own = ca.vertcat(*(_size(position, state) for _, position in unit.rows), *map(ca.SX, unit.fixed))
         sizes[2 * len(positions) + k] = ca.sum1(ca.fabs(own))
+        if unit.kind == GROUND:
+            # the way along a slope cancels in the gap, but for its rounding
+            away, normal = unit.point.position - ca.vertcat(*unit.through), system.first_rows[k] + 1  # type: ignore[attr-defined]
+            parts = ca.fabs(ca.cos(unit.slope) * away[1]) + ca.fabs(ca.sin(unit.slope) * away[0])  # type: ignore[attr-defined]
+            sizes[normal] = ca.fmax(sizes[normal], parts)
     # the kernel of rates is given the rate of the state in place of inputs
     rate = ca.SX.sym("rate", d.x.numel())
     rates = ca.jtimes(kinematic[len(positions) :], state, ca.vertcat(1, rate))
