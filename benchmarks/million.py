@@ -109,7 +109,10 @@ def main() -> int:
         for number in range(-(-each // BATCH)):
             for name, tally in tallies.items():
                 count = min(BATCH, each - number * BATCH)
+                before = len(tally.wrong)
                 make(name, count, chosen.seed, number, chosen.every, tally)
+                for line in tally.wrong[before:]:
+                    print(f"\n{line}", file=sys.stderr)
                 done += count
                 rate, wrong = done / (time.perf_counter() - begin), sum(len(one.wrong) for one in tallies.values())
                 told = f"\r{done:,} of {each * len(names):,} runs, {rate:,.0f} a second, {wrong} wrong "

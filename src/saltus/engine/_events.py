@@ -8,6 +8,7 @@ from saltus.contact._joint import FREE, PLUS
 from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
+from saltus.engine._flow import flow
 from saltus.engine._guards import guard_at, guards, kinematics, same_time
 from saltus.engine._impact import impact, stop_at_start, stop_turning
 from saltus.engine._record import counts, open_event
@@ -40,19 +41,29 @@ def slope_at(I, D, t, h, s, slot):
     return rise / ((high - low) * h)
 
 
+# An event nearer than this to the end of a step, as a part of its length, is reached along its last rate.
+STRAIGHT = 1e-8
+
+
+@compiled
+def end_guard(I, D, t, which):
+    """The guard at the end of the step, at the time t, less what it is measured from; all guards go to G1."""
+    kinematics(I, D, t, I[L.YN])
+    guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
+    return D[I[L.G1] + which] - (D[I[L.BASE] + which] if I[I[L.ZERO] + which] == 1 else 0.0)
+
+
 @compiled
 def land(I, D, t, h, s, which):
     """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
     never_inline()
     rate = slope_at(I, D, t, h, s, which)
-    length, change = s * h, 0.0
+    length, change, slid = s * h, 0.0, False
     last = math.inf
     for attempt in range(6):
         if step(I, D, t, length, NO_DENSE) != 0:
             return -1.0
-        kinematics(I, D, t + length, I[L.YN])
-        guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
-        g = D[I[L.G1] + which] - (D[I[L.BASE] + which] if I[I[L.ZERO] + which] == 1 else 0.0)
+        g = end_guard(I, D, t + length, which)
         if not abs(g) < last:
             # the guard is no smooth function of time: keep what the bracket gave
             length += change
@@ -62,11 +73,58 @@ def land(I, D, t, h, s, which):
         change = g / rate if rate < 0.0 else 0.0
         if attempt == 5 or abs(change) <= 0.5 * ulp(t + length) or not 0.0 < length - change <= h * (1.0 + 1e-9):
             break
+        if abs(change) <= STRAIGHT * length:
+            length, slid = slide(I, D, t, length, g, rate, which), True
+            if length < 0.0:
+                return -1.0
+            break
         last = abs(g)
         length -= change
-    if I[L.WATCH] == 0 and step(I, D, t, length, DENSE_ONLY) != 0:
+    if I[L.WATCH] == 0 and (keep_dense(I, D, t, length) if slid else step(I, D, t, length, DENSE_ONLY)) != 0:
         return -1.0
     return length
+
+
+@compiled
+def slide(I, D, t, length, g, rate, which):
+    """Move the end of the step along its rate to where the guard g is zero; returns the step's length then, or < 0.
+
+    The way is so short that the rate of the state does not change on it by more than rounding. That
+    of the guard may have been seen from too far off, and is taken anew from what each move brought.
+    """
+    never_inline()
+    end, k, whole = I[L.YN], I[L.K] + (I[L.NSTAGE] - 1) * I[L.NY], length
+    for _ in range(5):
+        change = g / rate
+        if abs(change) <= 0.5 * ulp(t + length) or abs(length - change - whole) > 10.0 * STRAIGHT * whole:
+            break
+        for i in range(I[L.N]):
+            D[end + i] -= change * D[k + i]
+        length -= change
+        if flow(I, D, t + length, end, k, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW]) != 0:
+            return -1.0
+        before, g = g, end_guard(I, D, t + length, which)
+        # where rounding hides what the move brought, the old rate stays
+        slope = (before - g) / change
+        rate = slope if slope < 0.0 and abs(g) > 1e-6 * abs(before) else rate
+    return length
+
+
+@compiled
+def keep_dense(I, D, t, length):
+    """Dense output of a step whose end was moved, which stays where it is; returns a code."""
+    never_inline()
+    end, kept, last = I[L.YN], I[L.YD], I[L.NSTAGE] - 1
+    for i in range(I[L.N]):
+        D[kept + i] = D[end + i]
+    code = step(I, D, t, length, NO_DENSE)
+    if code == 0:
+        code = step(I, D, t, length, DENSE_ONLY)
+    for i in range(I[L.N]):
+        D[end + i] = D[kept + i]
+    if code == 0:
+        code = flow(I, D, t + length, end, I[L.K] + last * I[L.NY], I[L.LAM] + last * I[L.NROW])
+    return code
 
 
 @compiled

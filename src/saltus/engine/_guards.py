@@ -265,16 +265,26 @@ def screen_part(I, D, t, h, a, b, c):
 
 
 @compiled
+def clear(a, slope_a, d, slope_d, third, zero):
+    """Whether the cubic through values and rates at both ends of a step, of three times this length, stays above zero.
+
+    By the hull of its Bezier points, with room for what a cubic does not tell. One that is ``zero``
+    at the start must leave it at once and rise evenly: a step over whole waves of a guard does not.
+    """
+    b, c = a + third * slope_a, d - third * slope_d
+    low, high = min(b, min(c, d)), max(max(a, b), max(c, d))
+    bend = max(abs(a - 2.0 * b + c), abs(b - 2.0 * c + d))
+    return (low > 0.1 * high) & (bend < 0.2 * high) if zero else min(a, low) > 0.5 * (high - min(a, low))
+
+
+@compiled
 def _near(I, D, h):
-    """Whether the cubic through values and rates at both ends brings some guard near to zero."""
+    """Whether some guard is not clear of zero on the step."""
     never_inline()
-    third = h / 3.0
     for slot in range(I[L.NGUARD]):
         if I[I[L.GUARD_KIND] + slot] == KINEMATIC:
-            a, d = D[I[L.G0] + slot], D[I[L.G1] + slot]
-            b, c = a + third * D[I[L.SLOPE0] + slot], d - third * D[I[L.SLOPE1] + slot]
-            low, high = min(min(a, b), min(c, d)), max(max(a, b), max(c, d))
-            if not low > 0.5 * (high - low):
+            a, d, zero = D[I[L.G0] + slot], D[I[L.G1] + slot], I[I[L.ZERO] + slot] == 1
+            if not clear(a, D[I[L.SLOPE0] + slot], d, D[I[L.SLOPE1] + slot], h / 3.0, zero):
                 return True
     return False
 

@@ -32,8 +32,7 @@ from saltus.engine import _layout as L
 from saltus.engine import _many as M
 from saltus.engine._emit import straight_line
 from saltus.engine._events import ulp
-from saltus.engine._guards import resolved
-from saltus.engine._record import follow_energy
+from saltus.engine._guards import clear, floor_of, longest_step, resolved
 from saltus.engine._status import EVENTS_FULL, INTERRUPTED, PAUSED
 from saltus.engine._stepsize import grown, shrunk
 from saltus.engine._tableau import Tableau, find_method
@@ -41,17 +40,37 @@ from saltus.hybrid import HybridSystem
 
 WIDTH = 32
 
-# Rows of a block: time, step, error, what is watched at the end of the step; then states, then stages.
-(T, H, ERROR, KINETIC, POTENTIAL, SIZE, STEEPNESS, FIRST) = range(8)
+# Rows of a block: what a run is at, its limits and what its step came to; then states, guards, stages.
+(
+    T, H, ERROR, ERROR_OLD, REJECTED, STEPS, REJECTS, END, LONGEST, MOST,
+    KINETIC, POTENTIAL, SIZE, STEEPNESS, BALANCE, LEVEL, LOST, LARGEST, STEEPEST, RESIDUAL, WORST,
+    ALONE, FIRST,
+) = range(23)  # fmt: skip
 
-# More places in the head of a batch: addresses of both kernels of the block, its stages, its guards.
-(LANE_STEP, LANE_FLOW, LANE_WATCH, STAGES, OWN_PARAMETERS) = range(M.HEAD, M.HEAD + 5)
-HEAD = M.HEAD + 5
+# Rows that a run brings from its arenas and takes back there, with their places.
+NUMBERS = (
+    (T, L.T), (H, L.H), (ERROR_OLD, L.ERROR_OLD), (END, L.T_END), (LONGEST, L.H_MAX),
+    (BALANCE, L.BALANCE), (LEVEL, L.LEVEL), (LOST, L.LOST), (LARGEST, L.LARGEST), (STEEPEST, L.STEEPEST),
+    (RESIDUAL, L.RESIDUAL), (WORST, L.WORST),
+)  # fmt: skip
+COUNTS = ((REJECTED, L.REJECTED), (STEPS, L.NSTEP), (REJECTS, L.NREJECT), (MOST, L.MAXSTEP))
+
+# Rows of each guard: value and rate at the start and at the end, which side of zero is watched, and
+# below what it cannot be told from zero, where it was zero on entry.
+(G0, SLOPE0, G1, SLOPE1, SIDE, FLOOR) = range(6)
+GUARD_ROWS = 6
+
+# What the floor of a guard is that was not zero on entry, and what of one that is not watched.
+AWAY, UNWATCHED = -1.0, -2.0
+
+# More places in the head of a batch: addresses of the kernels of the block, its stages, its guards.
+(LANE_STEP, LANE_FLOW, LANE_WATCH, LANE_ACCEPT, STAGES, OWN_PARAMETERS) = range(M.HEAD, M.HEAD + 6)
+HEAD = M.HEAD + 6
 
 
 def rows(nx: int, guards: int, own: int) -> dict[str, int]:
-    """Where rows of a block begin: state at the start, at a stage, at the end; guards, rates, parameters, stages."""
-    sizes = {"Y": nx, "YS": nx, "YN": nx, "G": guards, "S": guards, "P": own}
+    """Where rows of a block begin: state at the start, at a stage, at the end; guards, parameters, stages."""
+    sizes = {"Y": nx, "YS": nx, "YN": nx, "G": GUARD_ROWS * guards, "P": own}
     places, end = {}, FIRST
     for name, size in sizes.items():
         places[name] = end
@@ -114,10 +133,83 @@ def watch_source(system: HybridSystem, *, own: bool) -> str:
     rates = ca.jtimes(values, ca.vertcat(d.t, d.x), ca.vertcat(1, rate))
     out = ca.vertcat(ca.densify(values), ca.densify(rates), energies)
     body, results = straight_line((d.t, d.x, rate, d.p), out, read)
-    targets = [*range(place["G"], place["G"] + 2 * guards), KINETIC, POTENTIAL, SIZE, STEEPNESS]
-    body += [f"{_at(row)} = {result}" for row, result in zip(targets, results, strict=True)]
+    for kind, first in ((G1, 0), (SLOPE1, guards)):
+        for i in range(guards):
+            side = _at(place["G"] + SIDE * guards + i)
+            body.append(f"{_at(place['G'] + kind * guards + i)} = {side} * {results[first + i]}")
+    body += [
+        f"{_at(row)} = {result}"
+        for row, result in zip((KINETIC, POTENTIAL, SIZE, STEEPNESS), results[2 * guards :], strict=True)
+    ]
     common = [] if own else [f"p{k} = p[{k}]" for k in range(d.p.numel())]
     return _function("watch", "B, p, k", [*common, *_loop(body)])
+
+
+def accept_source(system: HybridSystem, tableau: Tableau, *, own: bool) -> str:
+    """Source of ``accept(B, p, k)``: every lane goes on to the end of its step, tries a shorter one, or is to go alone.
+
+    What the loop of a single run does after a step, by the same rules, for steps on which no guard
+    may be zero.
+    """
+    d, nx, guards = system.dynamics, system.dynamics.x.numel(), len(system.guards)
+    place = rows(nx, guards, d.p.numel() if own else 0)
+    nq, last, order = d.q.numel(), place["K"] + (tableau.count - 1) * nx, tableau.order
+    h, error = _at(H), _at(ERROR)
+
+    def guard(kind: int, i: int) -> str:
+        return _at(place["G"] + kind * guards + i)
+
+    judge = [f"good = {error} <= 1.0"]
+    for i in range(guards):
+        numbers = ", ".join(guard(kind, i) for kind in (G0, SLOPE0, G1, SLOPE1))
+        judge.append(f"far = clear({numbers}, {h} / 3.0, {guard(FLOOR, i)} >= 0.0)")
+        judge.append(f"finite = ({guard(G1, i)} == {guard(G1, i)}) & ({guard(SLOPE1, i)} == {guard(SLOPE1, i)})")
+        judge.append(f"good = good & ((far & finite) | ({guard(FLOOR, i)} == {UNWATCHED}))")
+    # a step whose error is too large is tried again, shorter; what is not finite is left to the single run
+    judge += [
+        f"again = ({error} > 1.0) & ({error} < math.inf)",
+        f"factor, size = grown({error}, {_at(ERROR_OLD)}, {_at(REJECTED)} > 0.0, {order})",
+        f"less = shrunk({h}, {error}, {order})",
+        f"t = {_at(T)} + {h}",
+        f"kinetic, potential, lost = {_at(KINETIC)}, {_at(POTENTIAL)}, {_at(LOST)}",
+        f"residual = kinetic + potential + lost - {_at(BALANCE)}",
+        f"largest = max(max({_at(LARGEST)}, kinetic), max(abs(potential - {_at(LEVEL)}), 0.5 * {_at(SIZE)}))",
+        f"steepest = max({_at(STEEPEST)}, {_at(STEEPNESS)})",
+        f"worst = {_at(WORST)} if abs(residual) <= {_at(WORST)} else abs(residual)",
+    ]
+    angles = [i for i, unit in enumerate(system.mechanism.coordinates.values()) if unit == "rad"] if guards else []
+    speed = " + ".join(f"abs({_at(place['YN'] + nq + i)})" for i in angles)
+    acceleration = " + ".join(f"abs({_at(last + nq + i)})" for i in angles)
+    longest = f"min({_at(LONGEST)}, resolved({speed}, {acceleration}))" if angles else _at(LONGEST)
+    judge.append(f"more = min({h} * factor, {longest})")
+    judge += [
+        f"h = more if good else (less if again else {h})",
+        f"steps, rejects, refused = {_at(STEPS)}, {_at(REJECTS)}, {_at(REJECTED)}",
+        "steps = steps + 1.0 if good else steps",
+        "rejects = rejects + 1.0 if again else rejects",
+        "refused = 1.0 if again else (0.0 if good else refused)",
+    ]
+    new = {
+        _at(T): "t", _at(ERROR_OLD): "size", _at(RESIDUAL): "residual", _at(LARGEST): "largest",
+        _at(STEEPEST): "steepest", _at(WORST): "worst",
+    }  # fmt: skip
+    for i in range(guards):
+        judge.append(f"left = {guard(G1, i)} > {guard(FLOOR, i)}")
+        judge.append(f"floor{i} = {AWAY} if left & ({guard(FLOOR, i)} >= 0.0) else {guard(FLOOR, i)}")
+        new |= {guard(G0, i): guard(G1, i), guard(SLOPE0, i): guard(SLOPE1, i), guard(FLOOR, i): f"floor{i}"}
+    for i in range(nx):
+        new |= {_at(place["Y"] + i): _at(place["YN"] + i), _at(place["K"] + i): _at(last + i)}
+    # both are read before one is chosen, so that there is no branch
+    for number, (row, value) in enumerate(new.items()):
+        judge.append(f"old{number}, new{number} = {row}, {value}")
+    judge += [f"{row} = new{number} if good else old{number}" for number, row in enumerate(new)]
+    judge += [
+        f"{h}, {_at(STEPS)}, {_at(REJECTS)}, {_at(REJECTED)} = h, steps, rejects, refused",
+        "t = new0 if good else old0",
+        f"ends = (h >= 0.999 * ({_at(END)} - t)) | (h <= 4.0 * ulp(t)) | (steps >= {_at(MOST)})",
+        f"{_at(ALONE)} = 1.0 if ends | (not (good | again)) else 0.0",
+    ]
+    return _function("accept", "B, p, k", _loop(judge))
 
 
 def step_source(tableau: Tableau, nx: int, guards: int, own: int) -> str:
@@ -158,77 +250,47 @@ NO_RUN = -1
 
 
 @compiled
-def _longest(B, place, I, D, l):
-    """The longest step that a lane may make, by the rule of `_guards.longest_step` where there are guards."""
-    if I[L.NUSER] == 0:
-        return D[L.H_MAX]
-    nq, speed, acceleration = I[L.NQ], 0.0, 0.0
-    for i in range(I[L.NV]):
-        if I[I[L.ANGLE] + i] == 1:
-            speed += abs(B[(place[0] + nq + i) * WIDTH + l])
-            acceleration += abs(B[(place[5] + nq + i) * WIDTH + l])
-    return min(D[L.H_MAX], resolved(speed, acceleration))
-
-
-@compiled
 def _gather(B, place, I, D, l):
     """Bring a run from its arenas into a lane."""
-    nx = I[L.NX]
-    B[T * WIDTH + l] = D[L.T]
+    nx, ng = I[L.NX], I[L.NUSER]
+    for row, at in NUMBERS:
+        B[row * WIDTH + l] = D[at]
+    for row, at in COUNTS:
+        B[row * WIDTH + l] = I[at]
     for i in range(nx):
         B[(place[0] + i) * WIDTH + l] = D[I[L.Y] + i]
-        B[(place[5] + i) * WIDTH + l] = D[I[L.K] + i]
-    B[H * WIDTH + l] = min(D[L.H], _longest(B, place, I, D, l))
+        B[(place[2] + i) * WIDTH + l] = D[I[L.K] + i]
+    for g in range(ng):
+        row = (place[1] + g) * WIDTH + l
+        B[row + G0 * ng * WIDTH] = D[I[L.G0] + g]
+        B[row + SLOPE0 * ng * WIDTH] = D[I[L.SLOPE0] + g]
+        B[row + SIDE * ng * WIDTH] = I[I[L.SIDE] + g]
+        floor = floor_of(I, D, g, 0.0) if I[I[L.ZERO] + g] == 1 else AWAY
+        B[row + FLOOR * ng * WIDTH] = floor if I[I[L.GUARD_KIND] + g] == KINEMATIC else UNWATCHED
+    longest = longest_step(I, D) if ng > 0 else math.inf
+    B[H * WIDTH + l] = min(D[L.H], min(D[L.H_MAX], longest))
 
 
 @compiled
 def _scatter(B, place, I, D, l):
     """Take a run from its lane back to its arenas, at the start of the step."""
-    D[L.T] = B[T * WIDTH + l]
-    D[L.H] = B[H * WIDTH + l]
-    for i in range(I[L.NX]):
-        D[I[L.Y] + i] = B[(place[0] + i) * WIDTH + l]
-        D[I[L.K] + i] = B[(place[5] + i) * WIDTH + l]
-
-
-@compiled
-def _near(B, place, I, D, l):
-    """Whether a guard may be zero on the step of a lane, by the rule of `_guards.screen`; writes guards and rates."""
-    third = B[H * WIDTH + l] / 3.0
-    near = False
-    for user in range(I[L.NUSER]):
-        side = I[I[L.SIDE] + user]
-        d, slope = side * B[(place[3] + user) * WIDTH + l], side * B[(place[4] + user) * WIDTH + l]
-        D[I[L.G1] + user], D[I[L.SLOPE1] + user] = d, slope
-        if I[I[L.GUARD_KIND] + user] == KINEMATIC:
-            a = D[I[L.G0] + user]
-            b, c = a + third * D[I[L.SLOPE0] + user], d - third * slope
-            low, high = min(min(a, b), min(c, d)), max(max(a, b), max(c, d))
-            near = near or math.isnan(d) or math.isnan(slope) or not low > 0.5 * (high - low)
-    return near
-
-
-@compiled
-def _accept(B, place, stages, I, D, l):
-    """Go on to the end of a lane's step."""
-    nx, last = I[L.NX], place[5] + (stages - 1) * I[L.NX]
-    h = B[H * WIDTH + l]
-    energies = (KINETIC * WIDTH + l, POTENTIAL * WIDTH + l, SIZE * WIDTH + l, STEEPNESS * WIDTH + l)
-    follow_energy(D, B[energies[0]], B[energies[1]], B[energies[2]], B[energies[3]], 0.0, 0.0, 0.0)
-    I[L.NSTEP] += 1
+    nx, ng = I[L.NX], I[L.NUSER]
+    for row, at in NUMBERS:
+        D[at] = B[row * WIDTH + l]
+    for row, at in COUNTS:
+        I[at] = int(B[row * WIDTH + l])
     for i in range(nx):
-        B[(place[0] + i) * WIDTH + l] = B[(place[2] + i) * WIDTH + l]
-        B[(place[5] + i) * WIDTH + l] = B[(last + i) * WIDTH + l]
-    for user in range(I[L.NUSER]):
-        D[I[L.G0] + user], D[I[L.SLOPE0] + user] = D[I[L.G1] + user], D[I[L.SLOPE1] + user]
-    B[T * WIDTH + l] += h
-    factor, D[L.ERROR_OLD] = grown(B[ERROR * WIDTH + l], D[L.ERROR_OLD], I[L.REJECTED] == 1, I[L.ORDER])
-    I[L.REJECTED] = 0
-    B[H * WIDTH + l] = min(h * factor, _longest(B, place, I, D, l))
+        D[I[L.Y] + i] = B[(place[0] + i) * WIDTH + l]
+        D[I[L.K] + i] = B[(place[2] + i) * WIDTH + l]
+    for g in range(ng):
+        row = (place[1] + g) * WIDTH + l
+        D[I[L.G0] + g] = B[row + G0 * ng * WIDTH]
+        D[I[L.SLOPE0] + g] = B[row + SLOPE0 * ng * WIDTH]
+        I[I[L.ZERO] + g] = 1 if B[row + FLOOR * ng * WIDTH] >= 0.0 else 0
 
 
 @compiled
-def _alone(B, place, I, D, l):
+def _alone(B, I, D, l):
     """Whether a run must make its next step by itself: the first, the last, one too many, or one too short."""
     t, h = B[T * WIDTH + l], B[H * WIDTH + l]
     return I[L.NSTEP] == 0 or h >= 0.999 * (D[L.T_END] - t) or h <= 4.0 * ulp(t) or I[L.NSTEP] >= I[L.MAXSTEP]
@@ -243,13 +305,14 @@ def wide(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
     nunit, nx, kept, nfigure = I0[L.NUNIT], I0[L.NX], head[M.KEPT], head[M.FIGURES]
     sizes = (M.R_STATUSES + nunit + kept * (2 + nunit), M.R_STATE + nx + kept + nfigure)
     own, stages = head[OWN_PARAMETERS], head[STAGES]
-    guards = I0[L.NUSER]
+    # where states, guards and stages begin
     g = FIRST + 3 * nx
-    place = (FIRST, FIRST + nx, FIRST + 2 * nx, g, g + guards, g + 2 * guards + own)
+    place = (FIRST, g, g + GUARD_ROWS * I0[L.NUSER] + own)
+    last_stage = (place[2] + (stages - 1) * nx) * WIDTH
     table = integers_from(I, WIDTH * li)
     B = doubles_from(D, WIDTH * ld)
     P = doubles_from(D0, I0[L.P])
-    for k in range(WIDTH * (place[5] + stages * nx)):
+    for k in range(WIDTH * (place[2] + stages * nx)):
         B[k] = 0.0
     coming, made = first, 0
     active = 0
@@ -265,7 +328,7 @@ def wide(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
                 M.prepare(head, I0, D0, places, integers, doubles, Il, Dl, table[l])
                 M.begin(head, Il, Dl, results, table[l] * sizes[1] + M.R_STATE + nx + kept, nfigure)
                 for i in range(own):
-                    B[(place[5] - own + i) * WIDTH + l] = Dl[Il[L.P] + i]
+                    B[(place[2] - own + i) * WIDTH + l] = Dl[Il[L.P] + i]
                 active += 1
                 if _ends_alone(head, B, place, Il, Dl, l, events, counts, results, table[l], sizes, nx, kept):
                     table[l] = NO_RUN
@@ -274,23 +337,12 @@ def wide(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
         if active == 0:
             return made
         call_lane_step(head[LANE_STEP], B, P, head[LANE_FLOW], D0[L.RTOL], D0[L.ATOL])
-        call_lanes(head[LANE_WATCH], B, P, (place[5] + (stages - 1) * nx) * WIDTH)
+        call_lanes(head[LANE_WATCH], B, P, last_stage)
+        if head[M.STOP] == 0:
+            call_lanes(head[LANE_ACCEPT], B, P, last_stage)
         for l in range(WIDTH):
-            if table[l] == NO_RUN:
-                continue
-            Il, Dl = integers_from(I, l * li), doubles_from(D, l * ld)
-            error = B[ERROR * WIDTH + l]
-            near = True  # also what is not finite: lanes cannot reduce every angle
-            if error > 1.0 and math.isfinite(error):
-                Il[L.NREJECT] += 1
-                Il[L.REJECTED] = 1
-                B[H * WIDTH + l] = shrunk(B[H * WIDTH + l], error, Il[L.ORDER])
-                near = False
-            elif head[M.STOP] == 0 and error <= 1.0:
-                near = _near(B, place, Il, Dl, l)
-                if not near:
-                    _accept(B, place, stages, Il, Dl, l)
-            if near or head[M.STOP] != 0 or _alone(B, place, Il, Dl, l):
+            if table[l] != NO_RUN and (B[ALONE * WIDTH + l] != 0.0 or head[M.STOP] != 0):
+                Il, Dl = integers_from(I, l * li), doubles_from(D, l * ld)
                 _scatter(B, place, Il, Dl, l)
                 if _ends_alone(head, B, place, Il, Dl, l, events, counts, results, table[l], sizes, nx, kept):
                     table[l] = NO_RUN
@@ -305,7 +357,7 @@ def _ends_alone(head, B, place, I, D, l, events, counts, results, run, sizes, nx
         if _step_alone(head, I, D, events, counts, results, run, sizes, nx, kept):
             return True
         _gather(B, place, I, D, l)
-        if not _alone(B, place, I, D, l):
+        if not _alone(B, I, D, l):
             return False
 
 
@@ -333,6 +385,7 @@ def _step_alone(head, I, D, events, counts, results, run, sizes, nx, kept):
 @lru_cache(maxsize=64)
 def _compiled(name: str, function: str, source: str, key: str) -> Any:
     scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": lane_sincos, "call_lanes": call_lanes}
+    scope |= {"clear": clear, "grown": grown, "shrunk": shrunk, "resolved": resolved, "ulp": ulp}
     exec(compile(source, f"<{function} of lanes of {name}>", "exec"), scope)
     signature = STEP_OF_LANES if function == "step" else LANES
     return compile_entry(scope[function], signature, f"{name}-lanes-{function}", source + key)
@@ -340,13 +393,15 @@ def _compiled(name: str, function: str, source: str, key: str) -> Any:
 
 def lane_kernels(system: HybridSystem, method: str, *, own: bool) -> dict[int, Any]:
     """The compiled kernels of a block, by their place in the head of a batch."""
-    from saltus.engine._program import _SINCOS_KEY
+    from saltus.engine._program import _ENGINE_KEY, _SINCOS_KEY
 
-    nx, guards = system.dynamics.x.numel(), len(system.guards)
+    nx, guards, tableau = system.dynamics.x.numel(), len(system.guards), find_method(method)
     key = _SINCOS_KEY + ca.CasadiMeta.version()
-    step = step_source(find_method(method), nx, guards, system.dynamics.p.numel() if own else 0)
+    accept = accept_source(system, tableau, own=own)
+    step = step_source(tableau, nx, guards, system.dynamics.p.numel() if own else 0)
     return {
         LANE_FLOW: _compiled(system.name, "flow", flow_source(system, own=own), key),
         LANE_WATCH: _compiled(system.name, "watch", watch_source(system, own=own), key),
+        LANE_ACCEPT: _compiled(system.name, "accept", accept, key + _ENGINE_KEY),
         LANE_STEP: _compiled(method, "step", step, key),
     }
