@@ -202,3 +202,22 @@ def test_one_step_of_a_batch_is_judged_as_in_a_run():
     batch = saltus.simulate_many(robots.pendulum(), {"theta": np.linspace(0.1, 3.0, 7)}, until=1.0, atol=1e-9)
     for k in range(batch.n):
         assert batch.run(k).check()["energy balance"].limit == pytest.approx(batch.energy_limit[k], rel=1e-6)
+
+
+def test_a_pole_of_the_force_is_no_zero():
+    # the foot slips into a state in which no force is large enough; the run ends there and does not jump over it
+    hopper = robots.hopper(
+        m=0.5041102271873931, l=0.1087802407458859, g=2.016105764415575, mu=1.4994801079736373,
+        tau_max=12.568113353288304, e_n=0.26240286995412265, e_t=-0.1807205676408814,
+    )  # fmt: skip
+    start = [
+        0.18264752332809284, 0.0, 0.7853981633974483, 1.706971101310696, -14.262274020376422, 0.0, 1.3646840252606456, 0.0,
+    ]  # fmt: skip
+    torque = Sine(10.346205331863827, 0.845126279153777, -2.1999969838123934, 2.209339908071189)
+    for rtol in (2.5950889902188384e-08, 2.6e-8, 2e-8, 1e-8, 1e-9, 1e-10):
+        batch = saltus.simulate_many(
+            hopper, [start], controllers=torque, until=2.0, rtol=rtol, atol=5.966400951288539e-11
+        )
+        assert batch.status[0] in ("no_consistent_mode", "stalled", "step_collapse")
+        assert batch.t_end[0] == pytest.approx(0.0037753861, abs=1e-9)
+        assert batch.energy_worst[0] <= batch.energy_limit[0]

@@ -10,7 +10,7 @@ from saltus.contact._ground import tie
 from saltus.contact._joint import PLUS, STUCK
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
-from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, REDUNDANT, SINGULAR
+from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, NO_MODE, REDUNDANT, SINGULAR
 
 # How often redundant friction is shared anew.
 MOST_SHARINGS = 30
@@ -254,9 +254,21 @@ def _assemble(I, D, lam):
 
 
 @compiled
+def _jammed(I, D):
+    """Whether the only contact slides where pressing it down would lift it: motion comes to an end before that."""
+    row, pair = I[I[L.ACTIVE_ROW]], I[I[L.ACTIVE_PAIR]]
+    if I[L.NACTIVE] != 1 or pair < 0:
+        return False
+    A = I[L.W_A] + row * I[L.NROW]
+    return D[A + row] + D[I[L.ACTIVE_TIE]] * D[A + pair] <= 0.0
+
+
+@compiled
 def constrained(I, D, dy, lam):
     """Rates of the state from what the terms kernel wrote, with the contacts of the mode closed."""
     never_inline()
+    if _jammed(I, D):
+        return NO_MODE
     code = contact_forces(I, D, lam)
     if code != 0:
         return code

@@ -3,6 +3,7 @@
 from saltus.hybrid._graph import ENDINGS, ModeGraph, check_graph_form, check_graph_target
 from saltus.hybrid._graph import possible as mode_graph
 from saltus.hybrid._modes import SymbolicMode, find_statuses, symbolic_mode
+from saltus.hybrid._symmetry import Symmetry, wrapped
 from saltus.hybrid._system import Guard, HybridSystem, Profile
 
 __all__ = [
@@ -12,9 +13,11 @@ __all__ = [
     "ModeGraph",
     "Profile",
     "SymbolicMode",
+    "Symmetry",
     "check_graph_form",
     "check_graph_target",
     "find_statuses",
     "mode_graph",
     "symbolic_mode",
+    "wrapped",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus.contact import GRIP, Law, Unit, find_law
 from saltus.errors import InputError, unknown_name
+from saltus.hybrid._symmetry import Symmetry
 from saltus.mechanism import Dynamics, Mechanism, derive
 
 ACTIONS = ("ignore", "record", "terminal")
@@ -69,6 +70,7 @@ class HybridSystem:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     figures: Callable[[Any], dict[str, float]] = _no_figures
     skeleton: tuple[tuple[str, str], ...] = ()
+    symmetry: Symmetry | None = None
     about: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
     origin: str = ""
@@ -85,6 +87,8 @@ class HybridSystem:
             raise InputError(f"{self.name}: units and guards must have different names, got {names}")
         object.__setattr__(self, "values", full)
         self._check_guards()
+        if self.symmetry is not None:
+            self.symmetry.check(self.mechanism)
         for unit in self.units:
             fixed = ca.vertcat(*map(ca.SX, (*unit.fixed, *unit.coefficients)))
             if ca.depends_on(fixed, ca.vertcat(self.mechanism.t, self.mechanism.q, self.mechanism.v)):

@@ -3,8 +3,10 @@
 from saltus.mechanism._dynamics import Dynamics, MassSolver, derive
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point
+from saltus.mechanism._pinned import PIN, Pinned
 
 __all__ = [
+    "PIN",
     "Actuator",
     "Body",
     "Coordinate",
@@ -15,6 +17,7 @@ __all__ = [
     "MassSolver",
     "Mechanism",
     "Parameter",
+    "Pinned",
     "Point",
     "Prismatic",
     "Revolute",

@@ -141,6 +141,8 @@ def derive(mechanism: Mechanism, damping: Sequence[tuple[int, Any]] = ()) -> Dyn
         h += mass * (J.T @ (bias + ca.vertcat(0, mechanism.gravity)))
         kinetic += mass * ca.dot(velocity, velocity) / 2 + inertia * spin**2 / 2
         potential += mass * mechanism.gravity * centre[1]
+    h += ca.jacobian(mechanism.stored, q).T
+    potential += mechanism.stored
     resistance = ca.SX.zeros(nv)
     for index, coefficient in (*mechanism.viscous, *damping):
         resistance[index] += coefficient * v[index]

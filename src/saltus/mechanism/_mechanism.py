@@ -104,6 +104,7 @@ class Mechanism:
         self._v: list[Any] = []
         self.t = ca.SX.sym("t")
         self._damping: list[tuple[str, Any]] = []
+        self.stored: Any = ca.SX(0)
         self.world = Body("world", Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
 
     def __repr__(self) -> str:
@@ -122,15 +123,16 @@ class Mechanism:
         lower: float = -math.inf,
         upper: float = math.inf,
         positive: bool = False,
+        symbol: Any = None,
     ) -> Any:
-        """Declare a parameter and return its symbol; ``positive`` means strictly so."""
+        """Declare a parameter and return its symbol, a new one or one at hand; ``positive`` means strictly so."""
         self._new(name, self.parameters, "parameter")
         if positive:
             lower = max(lower, 0.0)
         made = Parameter(name, float(value), unit, about, source, lower, upper, positive)
         made.check(value)
         self.parameters[name] = made
-        self._symbols[name] = ca.SX.sym(name)
+        self._symbols[name] = ca.SX.sym(name) if symbol is None else symbol
         return self._symbols[name]
 
     def body(
@@ -190,6 +192,10 @@ class Mechanism:
         """Resist a coordinate's rate: force = -coefficient * rate."""
         self.index(on)
         self._damping.append((on, coefficient))
+
+    def potential(self, energy: Any) -> None:
+        """Add potential energy, an expression of coordinates and parameters: a spring, or a torque that stays."""
+        self.stored = self.stored + energy
 
     # -- reading ----------------------------------------------------------------------------
 

@@ -1,0 +1,199 @@
+"""A gait type: its section, its phases and its residual; and what can be asked of it for any start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus.errors import InputError, unknown_name
+from saltus.gaits._phase import CLOCK, DURATION, HeldSystem, Phase
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Parameter
+
+# Time after which a phase that has not ended will not be waited for, s.
+LONGEST = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Gait:
+    """A way of moving that may repeat: the map from one passage of its section to the next.
+
+    Parameters
+    ----------
+    robot
+        The robot, with the parameters of all runs.
+    phases
+        What happens in a cycle, one after the other.
+    section
+        Coordinates or velocities that a cycle begins with, and their values there. The others are free:
+        the residual of a cycle is by how much they differ at its end.
+    start
+        Values of the free ones if nothing is said.
+    knobs
+        Numbers that phases read, with their values: their symbols are in ``symbols``.
+    remembered
+        What phases read of the state at the start of the cycle: an expression for each.
+    longest
+        How long a phase is waited for, s.
+    """
+
+    name: str
+    robot: HybridSystem
+    phases: tuple[Phase, ...]
+    section: Mapping[str, float]
+    start: Mapping[str, float] = field(default_factory=dict)
+    knobs: Mapping[str, Parameter] = field(default_factory=dict)
+    symbols: Mapping[str, Any] = field(default_factory=dict)
+    remembered: Mapping[str, Any] = field(default_factory=dict)
+    longest: float = LONGEST
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.phases:
+            raise InputError(f"gait {self.name} has no phases")
+        names = [phase.name for phase in self.phases]
+        if len(set(names)) != len(names):
+            raise InputError(f"gait {self.name}: phases must have different names, got {names}")
+        if any(phase.relabel for phase in self.phases):
+            if self.robot.symmetry is None:
+                raise InputError(f"gait {self.name} needs a symmetry, and {self.robot.name} has none")
+            self.robot.symmetry.refuse_difference(self.robot.mechanism, self.robot.values)
+        for phase in self.phases:
+            for actuator in phase.inputs:
+                if actuator not in self.robot.mechanism.actuators:
+                    raise unknown_name("actuator", actuator, self.robot.mechanism.actuators, self.robot.name)
+        if not 0 < self.longest < math.inf:
+            raise InputError(f"the longest time of a phase must be positive and finite, got {self.longest!r}")
+
+    # -- names and numbers ------------------------------------------------------------------
+
+    @cached_property
+    def state_names(self) -> list[str]:
+        """Coordinates and velocities at the section."""
+        return self.held(0).mechanism.state_names
+
+    @property
+    def free(self) -> list[str]:
+        """Those of them that a cycle may begin with at any value."""
+        return [name for name in self.state_names if name not in self.section]
+
+    def angles(self) -> list[str]:
+        """Coordinates that are angles."""
+        return [name for name, unit in self.held(0).mechanism.coordinates.items() if unit == "rad"]
+
+    def state(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """A start on the section: the free values that are given, and those of the gait for the rest."""
+        for name in given or {}:
+            if name not in self.free:
+                where = f"the section, which has {name} = {self.section[name]:g}" if name in self.section else self.name
+                raise unknown_name("free coordinate or velocity", name, self.free, where)
+        full = {name: 0.0 for name in self.state_names} | dict(self.section) | dict(self.start) | dict(given or {})
+        for name, value in full.items():
+            array = np.asarray(value, dtype=float)
+            if not np.isfinite(array).all():
+                raise InputError(f"start of gait {self.name}: {name} must be finite, got {value}")
+        return {name: full[name] for name in self.state_names}
+
+    def knob_values(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Values of all knobs: those given, checked, and the gait's own for the rest."""
+        values: dict[str, Any] = {name: knob.value for name, knob in self.knobs.items()}
+        for name, value in (given or {}).items():
+            if name not in self.knobs:
+                raise unknown_name("knob", name, self.knobs, f"gait {self.name}")
+            if np.ndim(value) == 0:
+                values[name] = self.knobs[name].check(value)
+            else:
+                for one in np.unique(value):
+                    self.knobs[name].check(one)
+                values[name] = np.asarray(value, dtype=float)
+        return values
+
+    def with_knobs(self, /, **values: float) -> Gait:
+        """The same gait with other values of some knobs."""
+        checked = self.knob_values(values)
+        return self._changed(knobs={name: replace(knob, value=checked[name]) for name, knob in self.knobs.items()})
+
+    def with_start(self, /, **values: float) -> Gait:
+        """The same gait with another start."""
+        return self._changed(start={**self.start, **{n: v for n, v in self.state(values).items() if n in self.free}})
+
+    def with_parameters(self, /, **values: float) -> Gait:
+        """The same gait of a robot with other parameters."""
+        return replace(self, robot=self.robot.with_parameters(**values))
+
+    def timed(self, durations: Mapping[str, float] | None = None) -> Gait:
+        """The same phases by the clock alone: each lasts as long as it is told, and nothing restarts the clock.
+
+        The knobs ``<phase>_t`` are the durations. All coordinates and velocities are free.
+        """
+        knobs, symbols = dict(self.knobs), dict(self.symbols)
+        phases = []
+        for phase in self.phases:
+            name = f"{phase.name}_t"
+            if name not in knobs:
+                if durations is None or phase.name not in durations:
+                    raise InputError(f"gait {self.name}: how long is phase {phase.name}?")
+                knobs[name] = duration_knob(phase.name, float(durations[phase.name]))
+                symbols[name] = ca.SX.sym(name)
+            elif durations is not None and phase.name in durations:
+                knobs[name] = replace(knobs[name], value=float(durations[phase.name]))
+            phases.append(replace(phase, ends=None))
+        start = {**self.start, **self.section}
+        return replace(
+            self,
+            name=f"{self.name}, timed",
+            phases=tuple(phases),
+            section={},
+            start=start,
+            knobs=knobs,
+            symbols=symbols,
+        )
+
+    def _changed(self, **fields: Any) -> Gait:
+        made = replace(self, **fields)
+        for name in ("_held", "state_names", "_told"):
+            if name in self.__dict__:
+                made.__dict__[name] = self.__dict__[name]
+        return made
+
+    # -- systems ----------------------------------------------------------------------------
+
+    def held(self, phase: int) -> HeldSystem:
+        """The system of a phase."""
+        return self._held[self.phases[phase].holds]
+
+    @cached_property
+    def _told(self) -> tuple[list[Parameter], list[Any]]:
+        told = [*self.knobs.values(), *(Parameter(name, 0.0, "1", "of the start") for name in self.remembered)]
+        told += [Parameter(CLOCK, 0.0, "s", "time in the cycle"), Parameter(DURATION, 1.0, "s", "of a timed phase")]
+        symbols = [self.symbols[name] for name in self.knobs]
+        symbols += [self.memory[name] for name in self.remembered]
+        return told, [*symbols, ca.SX.sym(CLOCK), ca.SX.sym(DURATION)]
+
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """Symbols of what is remembered of the start."""
+        return {name: self.symbols.get(name, ca.SX.sym(name)) for name in self.remembered}
+
+    @cached_property
+    def _held(self) -> dict[str | None, HeldSystem]:
+        made: dict[str | None, HeldSystem] = {}
+        told, symbols = self._told
+        for phase in self.phases:
+            if phase.holds not in made:
+                made[phase.holds] = HeldSystem(self.robot, phase.holds, told, symbols)
+                made[phase.holds].add("elapsed", self.robot.mechanism.t - symbols[-1], "up")
+            if phase.ends is not None:
+                made[phase.holds].add(phase.name, phase.ends, phase.direction)
+        return made
+
+
+def duration_knob(phase: str, value: float) -> Parameter:
+    """The knob that says how long a timed phase lasts."""
+    return Parameter(f"{phase}_t", value, "s", f"how long {phase} lasts", lower=0.0, strict=True)

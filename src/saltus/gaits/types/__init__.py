@@ -1,0 +1,1 @@
+"""Gait types, one file each."""
