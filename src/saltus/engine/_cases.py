@@ -242,7 +242,7 @@ def _check_starts(cases: Cases, start: float) -> np.ndarray:
     if not nunit and not system.guards:
         return cases.sides
     t = np.full(len(cases), float(start))
-    values = columns(system._kinematics, t, cases.states, cases.parameters)[0]
+    values = columns(system.once("kinematics", system._kinematics), t, cases.states, cases.parameters)[0]
     gaps, own = values[:, :nunit], values[:, nunit:]
     bad = np.asarray((gaps < -1e-9).any(axis=1))
     for guard, value in zip(system.guards, own.T, strict=True):

@@ -149,7 +149,7 @@ def _compiled_stage(name: str, source: str) -> Any:
 
 def stage_address(system: HybridSystem, statuses: tuple[int, ...], *, lane_parameters: bool) -> int:
     """Where the machine code of a mode's stage is."""
-    known = system.__dict__.setdefault("_stages", {})
+    known = system.once("stages", dict)
     key = (statuses, lane_parameters)
     if key not in known:
         source = stage_source(symbolic_mode(system, statuses), lane_parameters=lane_parameters)

@@ -198,18 +198,17 @@ _PROGRAMS: dict[tuple[str, ...], Program] = {}
 
 def program(system: HybridSystem) -> Program:
     """The compiled kernels of a system; the same model is compiled once per process and machine."""
-    return _program_of(system, "_program", kernel_sources)
+    made: Program = system.once("program", lambda: _program_of(system, kernel_sources))
+    return made
 
 
 def derivative_program(system: HybridSystem) -> Program:
     """The compiled kernels of a system's derivatives, made when they are first asked for."""
-    return _program_of(system, "_derivatives", derivative_sources)
+    made: Program = system.once("derivatives", lambda: _program_of(system, derivative_sources))
+    return made
 
 
-def _program_of(system: HybridSystem, place: str, write: Callable[[HybridSystem], dict[str, str]]) -> Program:
-    cached = system.__dict__.get(place)
-    if cached is not None:
-        return cached  # type: ignore[no-any-return]
+def _program_of(system: HybridSystem, write: Callable[[HybridSystem], dict[str, str]]) -> Program:
     sources = write(system)
     key = tuple(sources.values())
     if key not in _PROGRAMS:
@@ -223,7 +222,6 @@ def _program_of(system: HybridSystem, place: str, write: Callable[[HybridSystem]
                 scope[name], KERNEL, f"{system.name}-{name}", source + _SINCOS_KEY + ca.CasadiMeta.version()
             )
         _PROGRAMS[key] = Program(kernels, sources)
-    system.__dict__[place] = _PROGRAMS[key]
     return _PROGRAMS[key]
 
 

@@ -1,7 +1,45 @@
 """Gaits: return maps made of phases, their fixed points, multipliers, families and maps."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from saltus import registry
+from saltus.errors import InputError
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
+from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import Phase
 
-__all__ = ["Cycle", "Cycles", "Gait", "Phase", "run_cycle", "run_many"]
+__all__ = [
+    "Cycle",
+    "Cycles",
+    "FixedPoint",
+    "Gait",
+    "Phase",
+    "find_gait",
+    "gait_names",
+    "multipliers",
+    "run_cycle",
+    "run_many",
+    "solve",
+    "spectral_radius",
+]
+
+
+def gait_names(robot: str | None = None) -> list[str]:
+    """Names of all gait types, or of those of one robot; the one that is meant if nothing is said comes first."""
+    names = registry.names("gaits")
+    if robot is None:
+        return names
+    own = [name for name in names if getattr(registry.load("gaits", name), "ROBOT", None) == robot]
+    return sorted(own, key=lambda name: not getattr(registry.load("gaits", name), "DEFAULT", False))
+
+
+def find_gait(name: str, robot: Any) -> Gait:
+    """The gait type of that name for a robot."""
+    module = registry.load("gaits", name)
+    made = module.GAIT(robot)
+    if not isinstance(made, Gait):
+        raise InputError(f"GAIT of {module.__file__} must make a saltus.gaits.Gait, got {made!r}")
+    return made

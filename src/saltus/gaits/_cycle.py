@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ class Cycle:
 
     gait: Gait
     start: dict[str, float]
+    knobs: dict[str, float]
     final: dict[str, float]
     durations: dict[str, float]
     travel: tuple[float, float]
@@ -83,7 +85,7 @@ class Cycles:
     @property
     def residual(self) -> np.ndarray:
         """A row for each cycle."""
-        return np.stack(differences(self.gait, self.starts, self.finals), axis=-1)
+        return differences(self.gait, self.starts, self.finals).T
 
     @property
     def error(self) -> np.ndarray:
@@ -226,7 +228,7 @@ def run_many(
         numbers[CLOCK] = clock
         for row, name in zip(u, held.inputs.values(), strict=True):
             numbers[name] = row[0] if (row == row[0]).all() else row
-        system = held.system.with_guards(**{guard: "terminal"})
+        system = held.ending(guard)
         own = {
             name: value if np.ndim(value) == 0 else np.asarray(value)[alive]
             for name, value in numbers.items()
@@ -286,11 +288,7 @@ def _used(held: Any) -> set[str]:
     if "_used" not in held.__dict__:
         d = held.system.dynamics
         everything = ca.vertcat(d.free_acceleration, d.potential, *(g.expression for g in held.system.guards))
-        depends = (
-            ca.which_depends(everything, d.p, 1, True)
-            if False
-            else ca.Function("f", [d.x, d.t, d.p], [everything]).jac_sparsity(0, 2)
-        )
+        depends = ca.Function("everything", [d.x, d.t, d.p], [everything]).jac_sparsity(0, 2)
         columns = set(depends.get_triplet()[1])
         held.__dict__["_used"] = {name for i, name in enumerate(held.mechanism.parameters) if i in columns}
     used: set[str] = held.__dict__["_used"]
@@ -318,7 +316,7 @@ def run_cycle(
     remembered, by_state = (np.array(part, dtype=float) for part in plan.remember(x, told))
     for i, name in enumerate(gait.remembered):
         numbers[name], slopes[name] = float(remembered[i, 0]), by_state[i] @ dx[:n]
-    numbers |= {name: 0.0 for name in first.pins}
+    numbers |= dict.fromkeys(first.pins, 0.0)
     numbers[CLOCK] = 0.0
     durations, losses, runs, times = {}, {}, [], []
     for k, phase in enumerate(gait.phases):
@@ -333,7 +331,7 @@ def run_cycle(
             slopes[name] = by_knobs[i] @ np.array([slopes[knob] for knob in gait.knobs]).reshape(nk, n + nk)
         if phase.ends is None:
             numbers[DURATION], slopes[DURATION] = numbers[_duration_knob(gait, k)], slopes[_duration_knob(gait, k)]
-        system = held.system.with_guards(**{guard: "terminal"}).with_parameters(
+        system = held.ending(guard).with_parameters(
             **{name: numbers[name] for name in held.mechanism.parameters if name in numbers}
         )
         longest = gait.longest if phase.ends is not None else numbers[DURATION] * 1.01 + 1e-9
@@ -365,15 +363,16 @@ def run_cycle(
             x = out[: move.nx]
             numbers |= dict(zip(gait.held(k + 1).pins, out[move.nx :].tolist(), strict=True))
     held = gait.held(len(gait.phases) - 1)
-    travel = tuple(numbers[name] for name in held.pins) if held.pins else (float("nan"), float("nan"))
+    travel = (numbers[held.pins[0]], numbers[held.pins[1]]) if held.pins else (math.nan, math.nan)
     final = dict(zip(gait.state_names, x.tolist(), strict=True))
     names_of_all = (*gait.state_names, *gait.knobs)
     if not derivatives:
-        return Cycle(gait, begin, final, durations, travel, losses, runs)  # type: ignore[arg-type]
+        return Cycle(gait, begin, values, final, durations, travel, losses, runs)
     by_pins = np.array([slopes.get(name, np.zeros(n + nk)) for name in held.pins])
     return Cycle(
         gait,
         begin,
+        values,
         final,
         durations,
         travel,
@@ -382,5 +381,5 @@ def run_cycle(
         names_of_all,
         dx,
         np.array(times),
-        by_pins,  # type: ignore[arg-type]
+        by_pins,
     )

@@ -35,6 +35,8 @@ class Gait:
         the residual of a cycle is by how much they differ at its end.
     start
         Values of the free ones if nothing is said.
+    unknowns
+        Those of the free ones that are searched for; all if none are named.
     knobs
         Numbers that phases read, with their values: their symbols are in ``symbols``.
     remembered
@@ -48,6 +50,7 @@ class Gait:
     phases: tuple[Phase, ...]
     section: Mapping[str, float]
     start: Mapping[str, float] = field(default_factory=dict)
+    unknowns: tuple[str, ...] = ()
     knobs: Mapping[str, Parameter] = field(default_factory=dict)
     symbols: Mapping[str, Any] = field(default_factory=dict)
     remembered: Mapping[str, Any] = field(default_factory=dict)
@@ -93,7 +96,7 @@ class Gait:
             if name not in self.free:
                 where = f"the section, which has {name} = {self.section[name]:g}" if name in self.section else self.name
                 raise unknown_name("free coordinate or velocity", name, self.free, where)
-        full = {name: 0.0 for name in self.state_names} | dict(self.section) | dict(self.start) | dict(given or {})
+        full = dict.fromkeys(self.state_names, 0.0) | dict(self.section) | dict(self.start) | dict(given or {})
         for name, value in full.items():
             array = np.asarray(value, dtype=float)
             if not np.isfinite(array).all():

@@ -72,6 +72,7 @@ class HeldSystem:
         for parameter, symbol in zip(told, symbols, strict=True):
             m.parameter(parameter.name, parameter.value, parameter.unit, parameter.about, symbol=symbol)
         self.guards: list[Guard] = []
+        self._endings: dict[str, HybridSystem] = {}
 
     def seen(self, expression: Any) -> Any:
         """An expression of the robot's state in the coordinates of this system."""
@@ -88,9 +89,16 @@ class HeldSystem:
         units = [
             unit
             for unit, values in zip(robot.units, robot.unit_coefficients, strict=True)
-            if unit.kind == JOINT and (unit.possible(values) != (0,) or not _is_zero(unit.viscous, robot))
+            if unit.kind == JOINT
+            and (unit.possible(values) != (0,) or not all(_is_zero(c, robot) for _, c in unit.damping))
         ]
         return HybridSystem(self.mechanism, units=tuple(units), guards=tuple(self.guards), values=dict(robot.values))
+
+    def ending(self, guard: str) -> HybridSystem:
+        """The system in which a phase ends by one of the guards."""
+        if guard not in self._endings:
+            self._endings[guard] = self.system.with_guards(**{guard: "terminal"})
+        return self._endings[guard]
 
     @cached_property
     def whole_state(self) -> Any:

@@ -102,9 +102,13 @@ class HybridSystem:
         """The mechanism's name."""
         return self.mechanism.name
 
-    @cached_property
+    @property
     def dynamics(self) -> Dynamics:
         """The derived equations of motion."""
+        made: Dynamics = self.once("dynamics", self._derive)
+        return made
+
+    def _derive(self) -> Dynamics:
         m = self.mechanism
         return derive(m, [(m.index(name), value) for unit in self.units for name, value in unit.damping])
 
@@ -159,11 +163,21 @@ class HybridSystem:
     def _changed(self, **fields: Any) -> HybridSystem:
         made = replace(self, **fields)
         # what was derived does not depend on values, laws or actions; constants depend on laws
-        kept = {"dynamics", "_kinematics", "_program", "_derivatives", "_stages"}
-        kept |= {"_constants"} if "units" not in fields else set()
-        for name in kept & self.__dict__.keys():
-            made.__dict__[name] = self.__dict__[name]
+        made.__dict__["derived"] = self.derived
+        if "units" not in fields and "_constants" in self.__dict__:
+            made.__dict__["_constants"] = self.__dict__["_constants"]
         return made
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What was made of the model once, for this system and all that differ from it in numbers only."""
+        return {}
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Make something of the model unless it was made before."""
+        if name not in self.derived:
+            self.derived[name] = make()
+        return self.derived[name]
 
     # -- state ------------------------------------------------------------------------------
 
@@ -194,11 +208,10 @@ class HybridSystem:
 
     def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Clearances of all units and values of all guards at a state."""
-        out = self._kinematics(t, x, self.parameter_values)
+        out = self.once("kinematics", self._kinematics)(t, x, self.parameter_values)
         values = np.array(out, dtype=float).reshape(-1)
         return values[: len(self.units)], values[len(self.units) :]
 
-    @cached_property
     def _kinematics(self) -> Any:
         d = self.dynamics
         expressions = [unit.clearance for unit in self.units] + [ca.SX(g.expression) for g in self.guards]

@@ -1,4 +1,4 @@
-"""The symmetrical swing of [ufford2009, 4.1]: up to the old hand's height, change hands, motor, down to the vertical."""
+"""The symmetrical swing of [ufford2009, 4.1]: up to the old hand's height, change hands, motor, to the vertical."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from saltus.hybrid import HybridSystem
 from saltus.mechanism import Parameter
 
 ROBOT = "monkeybot"
+DEFAULT = True
 
 
 def make(robot: HybridSystem) -> Gait:
@@ -33,6 +34,7 @@ def make(robot: HybridSystem) -> Gait:
         ),
         section={"theta1": 0.0},
         start={"dtheta1": 0.902, "dtheta2": 10.935},
+        unknowns=("dtheta1", "dtheta2"),
         knobs={
             "motor_torque": Parameter(
                 "motor_torque", 0.66, "N m", "until the energy is restored", source="inferred", lower=0.0

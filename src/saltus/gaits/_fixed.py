@@ -1,0 +1,189 @@
+"""Fixed points of a return map, by Gauss-Newton with exact derivatives, and their multipliers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from saltus.errors import InputError, SaltusError
+from saltus.gaits._cycle import Cycle, run_cycle
+from saltus.gaits._gait import Gait
+
+# A phase that ends on a guard slower than this share of its usual speed has touched it without crossing.
+GRAZING = 1e-6
+
+TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """A gait that repeats: its start, its knobs, and by how much it misses itself."""
+
+    gait: Gait
+    start: dict[str, float]
+    knobs: dict[str, float]
+    cycle: Cycle
+    steps: int
+
+    @property
+    def residual(self) -> float:
+        """The largest difference between the start and the end of the cycle."""
+        return float(np.abs(self.cycle.residual).max(initial=0.0))
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """Of the return map on the section: what a small difference is multiplied by in a cycle, the largest first."""
+        return multipliers(self.cycle)
+
+    @property
+    def timed(self) -> Gait:
+        """The same motion by the clock alone."""
+        gait = self.gait.with_knobs(**self.knobs).timed(self.cycle.durations)
+        return gait.with_start(**{name: self.start[name] for name in gait.free})
+
+    @property
+    def multipliers_timed(self) -> np.ndarray:
+        """Of the map over one period of the clock, in all coordinates and velocities."""
+        return multipliers(run_cycle(self.timed, derivatives=True, **TIGHT))
+
+    @property
+    def travel(self) -> tuple[float, float]:
+        """How far the hold moves in a cycle, m."""
+        return self.cycle.travel
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in plain numbers."""
+        return {
+            "gait": self.gait.name, "fixed_point": dict(self.start), "knobs": dict(self.knobs),
+            "residual": self.residual, "period": self.cycle.period, "durations": dict(self.cycle.durations), "travel": list(self.travel),
+            "losses": dict(self.cycle.losses),
+        }  # fmt: skip
+
+
+def multipliers(cycle: Cycle) -> np.ndarray:
+    """Eigenvalues of the return map at a fixed point, the largest first."""
+    if cycle.jacobian is None:
+        raise InputError("multipliers need the derivatives of the cycle")
+    names = cycle.gait.state_names
+    free = [names.index(name) for name in cycle.gait.free]
+    values = np.linalg.eigvals(cycle.jacobian[np.ix_(free, free)])
+    return np.asarray(values[np.argsort(-np.abs(values))])
+
+
+def spectral_radius(cycle: Cycle) -> float:
+    """The largest size of a multiplier."""
+    return float(np.abs(multipliers(cycle)).max())
+
+
+def solve(
+    gait: Gait,
+    guess: Mapping[str, float] | None = None,
+    knobs: Mapping[str, float] | None = None,
+    *,
+    unknowns: Sequence[str] | None = None,
+    travel: tuple[float | None, float | None] = (None, None),
+    tolerance: float = 1e-12,
+    most_steps: int = 60,
+) -> FixedPoint:
+    """A fixed point near a guess.
+
+    Parameters
+    ----------
+    guess
+        Values of what is free on the section; the gait's own start for the rest.
+    unknowns
+        What is searched for, of what is free and of the knobs; those of the gait if not said.
+    travel
+        Where the hold shall have moved in a cycle, m, in each direction; None where that is left open.
+    """
+    start, values = dict(gait.state(guess)), dict(gait.knob_values(knobs))
+    wanted = list(unknowns if unknowns is not None else gait.unknowns or gait.free)
+    for name in wanted:
+        if name not in gait.free and name not in values:
+            raise InputError(f"gait {gait.name}: {name} is neither free on the section nor a knob")
+    cycle, r = _evaluate(gait, start, values, travel)
+    damping = 0.0
+    steps = 0
+    while steps < most_steps:
+        steps += 1
+        if np.abs(r).max() <= tolerance:
+            break
+        J = _slope(cycle, wanted, travel)
+        move = _least_squares(J, -r, damping)
+        if np.abs(r).max() < 1e-9 and np.linalg.norm(r + J @ move) > 0.5 * np.linalg.norm(r):
+            break  # no nearer than rounding
+        better = None
+        for share in (1.0, 0.5, 0.25, 0.1, 0.03):
+            try:
+                better = _evaluate(gait, *_moved(gait, start, values, wanted, share * move), travel)
+            except SaltusError:
+                continue
+            if np.linalg.norm(better[1]) < np.linalg.norm(r):
+                break
+            better = None
+        if better is None:
+            if np.abs(r).max() < 1e-9:
+                break
+            damping = max(10 * damping, 1e-4)
+            if damping > 1e4:
+                break
+            continue
+        damping *= 0.1 if damping > 1e-6 else 0.0
+        cycle, r = better
+        start, values = cycle.start, {name: cycle.knobs[name] for name in values}
+    if not np.abs(r).max() <= max(1e-9, tolerance):
+        raise SaltusError(
+            f"gait {gait.name}: no fixed point near the guess; the nearest found misses itself by "
+            f"{np.abs(r).max():.3g} at " + ", ".join(f"{name} = {({**start, **values})[name]:.6g}" for name in wanted)
+        )
+    return FixedPoint(gait, {name: start[name] for name in gait.state_names}, values, cycle, steps)
+
+
+def _evaluate(
+    gait: Gait, start: Mapping[str, float], knobs: Mapping[str, float], travel: tuple[float | None, float | None]
+) -> tuple[Cycle, np.ndarray]:
+    cycle = run_cycle(gait, {n: start[n] for n in gait.free}, knobs, derivatives=True, **TIGHT)
+    more = [cycle.travel[i] - goal for i, goal in enumerate(travel) if goal is not None]
+    return cycle, np.concatenate([cycle.residual, more])
+
+
+def _slope(cycle: Cycle, wanted: Sequence[str], travel: tuple[float | None, float | None]) -> np.ndarray:
+    """Derivative of the residual, and of the travel, by the unknowns."""
+    assert cycle.jacobian is not None
+    assert cycle.travel_jacobian is not None
+    names, gait = list(cycle.names), cycle.gait
+    columns = [names.index(name) for name in wanted]
+    rows = [gait.state_names.index(name) for name in gait.free]
+    J = cycle.jacobian[np.ix_(rows, columns)].copy()
+    for i, name in enumerate(gait.free):
+        if name in wanted:
+            J[i, wanted.index(name)] -= 1.0
+    more = [cycle.travel_jacobian[i, columns] for i, goal in enumerate(travel) if goal is not None]
+    return np.vstack([J, *more])
+
+
+def _moved(
+    gait: Gait, start: Mapping[str, float], knobs: Mapping[str, float], wanted: Sequence[str], move: np.ndarray
+) -> tuple[dict[str, float], dict[str, float]]:
+    new_start, new_knobs = dict(start), dict(knobs)
+    for name, change in zip(wanted, move, strict=True):
+        target = new_start if name in gait.free else new_knobs
+        target[name] = float(target[name] + change)
+    for name, value in new_knobs.items():
+        try:
+            gait.knobs[name].check(value)
+        except InputError as error:
+            raise SaltusError(str(error)) from None
+    return new_start, new_knobs
+
+
+def _least_squares(J: np.ndarray, r: np.ndarray, damping: float) -> np.ndarray:
+    """The shortest step that solves J x = r as well as can be; directions without effect are left alone."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    keep = s > 1e-9 * s[0] if s.size else s > 0
+    factors = np.where(keep, s / (s * s + damping * s[0] ** 2 + math.ulp(0.0)), 0.0)
+    return np.asarray(Vt.T @ (factors * (U.T @ r)))
