@@ -59,7 +59,8 @@ class FixedPoint:
         """All of it in plain numbers."""
         return {
             "gait": self.gait.name, "fixed_point": dict(self.start), "knobs": dict(self.knobs),
-            "residual": self.residual, "period": self.cycle.period, "durations": dict(self.cycle.durations), "travel": list(self.travel),
+            "residual": self.residual, "period": self.cycle.period,
+            "durations": dict(self.cycle.durations), "travel": list(self.travel),
             "losses": dict(self.cycle.losses),
         }  # fmt: skip
 
