@@ -393,6 +393,11 @@ def _compiled(name: str, function: str, source: str, key: str) -> Any:
 
 def lane_kernels(system: HybridSystem, method: str, *, own: bool) -> dict[int, Any]:
     """The compiled kernels of a block, by their place in the head of a batch."""
+    made: dict[int, Any] = system.once(f"lanes {method} {own}", lambda: _lane_kernels(system, method, own=own))
+    return made
+
+
+def _lane_kernels(system: HybridSystem, method: str, *, own: bool) -> dict[int, Any]:
     from saltus.engine._program import _ENGINE_KEY, _SINCOS_KEY
 
     nx, guards, tableau = system.dynamics.x.numel(), len(system.guards), find_method(method)

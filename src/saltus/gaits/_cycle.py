@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,18 +108,18 @@ def differences(gait: Gait, start: Mapping[str, Any], final: Mapping[str, Any]) 
 
 
 class _Handover:
-    """How the state goes from one phase to the next, as a function with its derivative; phase -1 is the start."""
+    """How the state goes into a phase from the one before, as a function with its derivative; the cycle is closed."""
 
     def __init__(self, gait: Gait, phase: int):
         new, robot = gait.held(phase), gait.robot
         whole = ca.vertcat(robot.mechanism.q, robot.mechanism.v)
         symmetry = robot.symmetry
-        old = gait.held(phase - 1 if phase else 0)
+        old = gait.held(phase - 1)
         x, p = ca.vertcat(old.mechanism.q, old.mechanism.v), old.mechanism.p
         state = old.whole_state
         energy = robot.dynamics.kinetic
-        changes = gait.phases[phase].relabel or (phase > 0 and new is not old)
-        if phase and gait.phases[phase].relabel and symmetry is not None:
+        changes = gait.phases[phase].relabel or new is not old
+        if gait.phases[phase].relabel and symmetry is not None:
             state = ca.substitute(symmetry.map(robot.mechanism), whole, state)
         here, pin = new.entry(state) if changes else (x, ca.vertcat(*(p[i] for i in _pin_places(old))))
         before = ca.substitute(energy, whole, state)
@@ -144,7 +143,7 @@ class _Plan:
     def __init__(self, gait: Gait):
         self.gait = gait
         m = gait.robot.mechanism
-        self.handovers = [_Handover(gait, k) for k in range(1, len(gait.phases))]
+        self.handovers = [_Handover(gait, (k + 1) % len(gait.phases)) for k in range(len(gait.phases))]
         first = gait.held(0)
         x, p = ca.vertcat(first.mechanism.q, first.mechanism.v), first.mechanism.p
         remembered = ca.vertcat(*(first.seen(e) for e in gait.remembered.values()), ca.SX.zeros(0))
@@ -205,7 +204,7 @@ def run_many(
     X = np.array([np.broadcast_to(np.asarray(v, dtype=float), (count,)) for v in begin.values()])
     numbers: dict[str, Any] = dict(values)
     first = gait.held(0)
-    told = _columns(first, gait, {**numbers, CLOCK: 0.0, DURATION: 1.0}, count)
+    told = _columns(first, {**numbers, CLOCK: 0.0, DURATION: 1.0}, count)
     for name, row in zip(gait.remembered, np.array(plan.remember(X, told)[0]), strict=True):
         numbers[name] = row
     numbers |= {name: np.zeros(count) for name in first.pins}
@@ -254,19 +253,17 @@ def run_many(
         ended[alive] += 1
         if not alive.size:
             break
-        if k < last:
-            move = plan.handovers[k]
-            out = np.array(move.value(X, _columns(held, gait, numbers, count)[:, alive])[0])
-            X, pins = out[: move.nx], out[move.nx :]
-            for name, row in zip(gait.held(k + 1).pins, pins, strict=True):
-                numbers[name] = np.zeros(count)
-                numbers[name][alive] = row
+        move, after = plan.handovers[k], gait.held((k + 1) % len(gait.phases))
+        out = np.array(move.value(X, _columns(held, numbers, count)[:, alive])[0])
+        X, pins = out[: move.nx], out[move.nx :]
+        for name, row in zip(after.pins, pins, strict=True):
+            numbers[name] = np.zeros(count)
+            numbers[name][alive] = row
     finals = {name: np.full(count, np.nan) for name in gait.state_names}
     if alive.size:
         for name, row in zip(gait.state_names, X[: len(gait.state_names)], strict=True):
             finals[name][alive] = row
-        if gait.held(last).pins:
-            position = np.array([np.broadcast_to(numbers[name], count) for name in gait.held(last).pins])
+        position = np.array([np.broadcast_to(numbers[name], count) for name in first.pins])
     travel = np.where(ended == last + 1, position, np.nan).T
     return Cycles(
         gait, {n: np.broadcast_to(v, (count,)) for n, v in begin.items()}, finals, durations, travel, ended, reason
@@ -277,7 +274,7 @@ def _simple(own: dict[str, Any]) -> dict[str, Any]:
     return {n: v if np.ndim(v) == 0 or not v.size or (v != v[0]).any() else float(v[0]) for n, v in own.items()}
 
 
-def _columns(held: Any, gait: Gait, numbers: Mapping[str, Any], count: int) -> np.ndarray:
+def _columns(held: Any, numbers: Mapping[str, Any], count: int) -> np.ndarray:
     """Parameters of a held system, a column for each run."""
     values = held.system.values
     return np.array([np.broadcast_to(numbers.get(name, values[name]), (count,)) for name in held.mechanism.parameters])
@@ -312,7 +309,7 @@ def run_cycle(
     numbers: dict[str, float] = {name: float(v) for name, v in values.items()}
     slopes: dict[str, np.ndarray] = {name: np.eye(nk, n + nk, n)[i] for i, name in enumerate(values)}
     first = gait.held(0)
-    told = _columns(first, gait, {**numbers, CLOCK: 0.0, DURATION: 1.0}, 1)
+    told = _columns(first, {**numbers, CLOCK: 0.0, DURATION: 1.0}, 1)
     remembered, by_state = (np.array(part, dtype=float) for part in plan.remember(x, told))
     for i, name in enumerate(gait.remembered):
         numbers[name], slopes[name] = float(remembered[i, 0]), by_state[i] @ dx[:n]
@@ -350,25 +347,22 @@ def run_cycle(
             slopes[CLOCK] = sum(times)  # type: ignore[assignment]
         numbers[CLOCK] += run.end_time
         x = run.x[-1]
-        if k < len(gait.phases) - 1:
-            move = plan.handovers[k]
-            p = _columns(held, gait, numbers, 1)
-            out, lost = (np.array(part, dtype=float).ravel() for part in move.value(x, p))
-            losses[gait.phases[k + 1].name] = float(lost[0])
-            if derivatives:
-                both = np.vstack([dx, dp])
-                moved = np.array(move.slope(x, p), dtype=float) @ both
-                dx = moved[: move.nx]
-                slopes |= dict(zip(gait.held(k + 1).pins, moved[move.nx :], strict=True))
-            x = out[: move.nx]
-            numbers |= dict(zip(gait.held(k + 1).pins, out[move.nx :].tolist(), strict=True))
-    held = gait.held(len(gait.phases) - 1)
-    travel = (numbers[held.pins[0]], numbers[held.pins[1]]) if held.pins else (math.nan, math.nan)
+        move, after = plan.handovers[k], gait.held((k + 1) % len(gait.phases))
+        p = _columns(held, numbers, 1)
+        out, lost = (np.array(part, dtype=float).ravel() for part in move.value(x, p))
+        losses[phase.name] = float(lost[0])
+        if derivatives:
+            moved = np.array(move.slope(x, p), dtype=float) @ np.vstack([dx, dp])
+            dx = moved[: move.nx]
+            slopes |= dict(zip(after.pins, moved[move.nx :], strict=True))
+        x = out[: move.nx]
+        numbers |= dict(zip(after.pins, out[move.nx :].tolist(), strict=True))
+    travel = (numbers[first.pins[0]], numbers[first.pins[1]])
     final = dict(zip(gait.state_names, x.tolist(), strict=True))
     names_of_all = (*gait.state_names, *gait.knobs)
     if not derivatives:
         return Cycle(gait, begin, values, final, durations, travel, losses, runs)
-    by_pins = np.array([slopes.get(name, np.zeros(n + nk)) for name in held.pins])
+    by_pins = np.array([slopes.get(name, np.zeros(n + nk)) for name in first.pins])
     return Cycle(
         gait,
         begin,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,8 @@ class Gait:
         What phases read of the state at the start of the cycle: an expression for each.
     longest
         How long a phase is waited for, s.
+    draw
+        A random start with knobs, from which a search may begin.
     """
 
     name: str
@@ -55,11 +57,14 @@ class Gait:
     symbols: Mapping[str, Any] = field(default_factory=dict)
     remembered: Mapping[str, Any] = field(default_factory=dict)
     longest: float = LONGEST
+    draw: Callable[[np.random.Generator], dict[str, float]] | None = None
     about: str = ""
 
     def __post_init__(self) -> None:
         if not self.phases:
             raise InputError(f"gait {self.name} has no phases")
+        if self.phases[0].holds is None:
+            raise InputError(f"gait {self.name}: a cycle begins with a hold, from which its travel is measured")
         names = [phase.name for phase in self.phases]
         if len(set(names)) != len(names):
             raise InputError(f"gait {self.name}: phases must have different names, got {names}")
@@ -197,6 +202,6 @@ class Gait:
         return made
 
 
-def duration_knob(phase: str, value: float) -> Parameter:
+def duration_knob(phase: str, value: float, lower: float = 0.0, upper: float = math.inf) -> Parameter:
     """The knob that says how long a timed phase lasts."""
-    return Parameter(f"{phase}_t", value, "s", f"how long {phase} lasts", lower=0.0, strict=True)
+    return Parameter(f"{phase}_t", value, "s", f"how long {phase} lasts", "", lower, upper, strict=lower == 0.0)
