@@ -6,20 +6,34 @@ from typing import Any
 
 from saltus import registry
 from saltus.errors import InputError
+from saltus.gaits._continuation import Change, Family, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import Phase
+from saltus.gaits._rest import Collisionless, Rest, collisionless
+from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
 
 __all__ = [
+    "Change",
+    "Collisionless",
     "Cycle",
     "Cycles",
+    "Family",
     "FixedPoint",
     "Gait",
     "Phase",
+    "Recovery",
+    "Rest",
+    "StableGait",
+    "climb",
+    "collisionless",
     "find_gait",
+    "find_stable",
+    "follow",
     "gait_names",
     "multipliers",
+    "recovers",
     "run_cycle",
     "run_many",
     "solve",

@@ -21,6 +21,8 @@ OPTIONS: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
 class Cycle:
     """A cycle that came to its end.
 
+    ``losses`` are those of the impacts in which phases end, J; ``speeds`` those of the guards there, as
+    shares of their mean speeds: zero where a guard is touched without being crossed.
     ``jacobian`` has a row for each coordinate and velocity at the end and a column for each of
     ``names``: those at the start, then knobs; ``time_jacobian`` a row for the duration of each phase;
     ``travel_jacobian`` one for each direction.
@@ -33,6 +35,7 @@ class Cycle:
     durations: dict[str, float]
     travel: tuple[float, float]
     losses: dict[str, float]
+    speeds: dict[str, float]
     runs: list[Trajectory] = field(repr=False)
     names: tuple[str, ...] = ()
     jacobian: np.ndarray | None = field(default=None, repr=False)
@@ -270,6 +273,19 @@ def run_many(
     )
 
 
+def _speed(run: Trajectory, guard: str) -> float:
+    """How fast a guard is at the end of a run, as a share of its mean speed."""
+    samples, place = run.mesh, [g.name for g in run.system.guards].index(guard)
+    begin, end = run.start_time, run.end_time
+    near = end - 1e-6 * (end - begin)
+    d = run.system.dynamics
+    value = ca.Function("guard", [d.t, d.x, d.p], [ca.SX(run.system.guards[place].expression)])
+    p = run.system.parameter_values
+    last, before = (float(value(t, run.at(t), p)) for t in (end, near))
+    whole = float(np.abs(np.diff(samples.guards[:, place])).sum())
+    return abs(last - before) / (1e-6 * whole) if whole > 0 else 0.0
+
+
 def _simple(own: dict[str, Any]) -> dict[str, Any]:
     return {n: v if np.ndim(v) == 0 or not v.size or (v != v[0]).any() else float(v[0]) for n, v in own.items()}
 
@@ -315,7 +331,7 @@ def run_cycle(
         numbers[name], slopes[name] = float(remembered[i, 0]), by_state[i] @ dx[:n]
     numbers |= dict.fromkeys(first.pins, 0.0)
     numbers[CLOCK] = 0.0
-    durations, losses, runs, times = {}, {}, [], []
+    durations, losses, speeds, runs, times = {}, {}, {}, [], []
     for k, phase in enumerate(gait.phases):
         held, guard = gait.held(k), _guard_of(gait, k)
         u, by_knobs = (
@@ -337,6 +353,8 @@ def run_cycle(
             raise SaltusError(f"gait {gait.name}: {phase.name} never ends within {longest:g} s")
         runs.append(run)
         durations[phase.name] = run.end_time
+        if phase.ends is not None:
+            speeds[phase.name] = _speed(run, guard)
         names = list(held.mechanism.parameters)
         dp = np.array([slopes.get(name, np.zeros(n + nk)) for name in names])
         if derivatives:
@@ -361,7 +379,7 @@ def run_cycle(
     final = dict(zip(gait.state_names, x.tolist(), strict=True))
     names_of_all = (*gait.state_names, *gait.knobs)
     if not derivatives:
-        return Cycle(gait, begin, values, final, durations, travel, losses, runs)
+        return Cycle(gait, begin, values, final, durations, travel, losses, speeds, runs)
     by_pins = np.array([slopes.get(name, np.zeros(n + nk)) for name in first.pins])
     return Cycle(
         gait,
@@ -371,6 +389,7 @@ def run_cycle(
         durations,
         travel,
         losses,
+        speeds,
         runs,
         names_of_all,
         dx,

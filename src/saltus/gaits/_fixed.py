@@ -13,8 +13,8 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._gait import Gait
 
-# A phase that ends on a guard slower than this share of its usual speed has touched it without crossing.
-GRAZING = 1e-6
+# A phase whose guard ends slower than this, as a share of its mean speed, touches it without crossing.
+GRAZING = 1e-4
 
 TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -35,8 +35,18 @@ class FixedPoint:
         return float(np.abs(self.cycle.residual).max(initial=0.0))
 
     @property
+    def grazing(self) -> tuple[str, ...]:
+        """Phases that end on their guard without speed: there the return map has no derivative."""
+        return tuple(name for name, speed in self.cycle.speeds.items() if speed < GRAZING)
+
+    @property
     def multipliers(self) -> np.ndarray:
         """Of the return map on the section: what a small difference is multiplied by in a cycle, the largest first."""
+        if self.grazing:
+            raise SaltusError(
+                f"gait {self.gait.name}: {' and '.join(self.grazing)} is reached without speed, so its neighbours "
+                "may miss it, and the map on the section has no multipliers; those of the timed gait exist"
+            )
         return multipliers(self.cycle)
 
     @property
@@ -106,21 +116,21 @@ def solve(
     for name in wanted:
         if name not in gait.free and name not in values:
             raise InputError(f"gait {gait.name}: {name} is neither free on the section nor a knob")
-    cycle, r = _evaluate(gait, start, values, travel)
+    cycle, r = evaluate(gait, start, values, travel)
     damping = 0.0
     steps = 0
     while steps < most_steps:
         steps += 1
         if np.abs(r).max() <= tolerance:
             break
-        J = _slope(cycle, wanted, travel)
+        J = slope_of(cycle, wanted, travel)
         move = _least_squares(J, -r, damping)
         if np.abs(r).max() < 1e-9 and np.linalg.norm(r + J @ move) > 0.5 * np.linalg.norm(r):
             break  # no nearer than rounding
         better = None
         for share in (1.0, 0.5, 0.25, 0.1, 0.03):
             try:
-                better = _evaluate(gait, *_moved(gait, start, values, wanted, share * move), travel)
+                better = evaluate(gait, *moved(gait, start, values, wanted, share * move), travel)
             except SaltusError:
                 continue
             if np.linalg.norm(better[1]) < np.linalg.norm(r):
@@ -144,7 +154,7 @@ def solve(
     return FixedPoint(gait, {name: start[name] for name in gait.state_names}, values, cycle, steps)
 
 
-def _evaluate(
+def evaluate(
     gait: Gait, start: Mapping[str, float], knobs: Mapping[str, float], travel: tuple[float | None, float | None]
 ) -> tuple[Cycle, np.ndarray]:
     cycle = run_cycle(gait, {n: start[n] for n in gait.free}, knobs, derivatives=True, **TIGHT)
@@ -152,7 +162,7 @@ def _evaluate(
     return cycle, np.concatenate([cycle.residual, more])
 
 
-def _slope(cycle: Cycle, wanted: Sequence[str], travel: tuple[float | None, float | None]) -> np.ndarray:
+def slope_of(cycle: Cycle, wanted: Sequence[str], travel: tuple[float | None, float | None]) -> np.ndarray:
     """Derivative of the residual, and of the travel, by the unknowns."""
     assert cycle.jacobian is not None
     assert cycle.travel_jacobian is not None
@@ -167,9 +177,10 @@ def _slope(cycle: Cycle, wanted: Sequence[str], travel: tuple[float | None, floa
     return np.vstack([J, *more])
 
 
-def _moved(
+def moved(
     gait: Gait, start: Mapping[str, float], knobs: Mapping[str, float], wanted: Sequence[str], move: np.ndarray
 ) -> tuple[dict[str, float], dict[str, float]]:
+    """Start and knobs after a move of the unknowns; an error if a knob leaves its bounds."""
     new_start, new_knobs = dict(start), dict(knobs)
     for name, change in zip(wanted, move, strict=True):
         target = new_start if name in gait.free else new_knobs

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -15,6 +15,9 @@ from saltus.errors import InputError, unknown_name
 from saltus.gaits._phase import CLOCK, DURATION, HeldSystem, Phase
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Parameter
+
+if TYPE_CHECKING:
+    from saltus.gaits._rest import Rest
 
 # Time after which a phase that has not ended will not be waited for, s.
 LONGEST = 5.0
@@ -45,6 +48,8 @@ class Gait:
         How long a phase is waited for, s.
     draw
         A random start with knobs, from which a search may begin.
+    rest
+        Where the robot can be at rest when it changes hands, for collisionless gaits (`saltus.gaits.Rest`).
     """
 
     name: str
@@ -58,6 +63,7 @@ class Gait:
     remembered: Mapping[str, Any] = field(default_factory=dict)
     longest: float = LONGEST
     draw: Callable[[np.random.Generator], dict[str, float]] | None = None
+    rest: Rest | None = None
     about: str = ""
 
     def __post_init__(self) -> None:
@@ -126,6 +132,10 @@ class Gait:
         """The same gait with other values of some knobs."""
         checked = self.knob_values(values)
         return self._changed(knobs={name: replace(knob, value=checked[name]) for name, knob in self.knobs.items()})
+
+    def renamed(self, name: str, about: str) -> Gait:
+        """The same gait under another name."""
+        return self._changed(name=name, about=about)
 
     def with_start(self, /, **values: float) -> Gait:
         """The same gait with another start."""

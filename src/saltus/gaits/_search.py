@@ -62,10 +62,14 @@ class StableGait:
         found = self.fixed.to_dict()
         multipliers = [[float(value.real), float(value.imag)] for value in self.fixed.multipliers]
         return found | {
-            "multipliers_timed": multipliers, "spectral_radius": self.radius, "recovered": int(self.recovery.returned.sum()),
-            "of": len(self.recovery.returned), "cycles": self.recovery.cycles, "drift": self.recovery.drift,
+            "multipliers_timed": multipliers,
+            "spectral_radius": self.radius,
+            "recovered": int(self.recovery.returned.sum()),
+            "of": len(self.recovery.returned),
+            "cycles": self.recovery.cycles,
+            "drift": self.recovery.drift,
             "starts_tried": self.starts,
-        }  # fmt: skip
+        }
 
 
 def find_stable(
@@ -118,6 +122,45 @@ def find_stable(
         if found is not None:
             return StableGait(*found, number)
     raise SaltusError(f"gait {gait.name}: none of {starts} random starts led to a spectral radius below {radius:g}")
+
+
+def climb(
+    found: StableGait,
+    *,
+    radius: float = 1.0,
+    step: float = 0.02,
+    most: float = 1.0,
+    period: float = 1e-3,
+    tries: int = 50,
+    cycles: int = 500,
+    progress: Callable[[float, float], None] | None = None,
+) -> StableGait:
+    """Follow a stable gait to larger rises of the hold in a cycle, as far as it stays stable and recovers.
+
+    Each step asks for more, closes the cycle again, and calms and widens it again. ``progress`` is
+    called with the rise and the spectral radius of each gait on the way.
+    """
+    gait, best = found.fixed.gait, found
+    rise = found.fixed.travel[1]
+    search = _Search(gait, rise, abs(found.fixed.travel[0]) * 0.3, 0.1)
+    z = search.vector({**found.fixed.start, **found.fixed.knobs})
+    while step > 1e-3 and rise + step <= most:
+        search.rise = rise + step
+        new, miss = search.retract(z, np.ones(len(z)))
+        settled = None
+        if miss < 1e-8 and search.acceptable(new):
+            if search.size_of_power(new[None])[0] > math.log(0.95 * radius):
+                new = search.calm(new, 20)
+            settled = search.settled(search.widen(new), period, radius, tries, cycles)
+        if settled is None:
+            step *= 0.5
+            continue
+        z, rise = new, search.rise
+        best = StableGait(*settled, found.starts)
+        step = min(1.5 * step, 0.05)
+        if progress is not None:
+            progress(best.fixed.travel[1], best.radius)
+    return best
 
 
 def recovers(
@@ -313,16 +356,16 @@ class _Search:
         z, free = z.copy(), np.ones(len(z))
         places = [self.names.index(f"{phase.name}_t") for phase in self.gait.phases]
         ends = np.round(np.cumsum(z[places]) / period)
-        z[places] = np.diff(ends, prepend=0.0) * period
+        # never shorter or longer than a search allows
+        least, most = np.ceil(self.low[places] / period), np.floor(self.high[places] / period)
+        z[places] = np.clip(np.diff(ends, prepend=0.0), least, most) * period
         free[places] = 0.0
         z, miss = self.retract(z, free)
         if not miss < 1e-8:
             return None
         columns = dict(zip(self.names, z.tolist(), strict=True))
         try:
-            fixed = solve(
-                self.gait, {n: columns[n] for n in self.gait.free}, {n: columns[n] for n in self.gait.knobs}
-            )
+            fixed = solve(self.gait, {n: columns[n] for n in self.gait.free}, {n: columns[n] for n in self.gait.knobs})
         except SaltusError:
             return None
         size = spectral_radius(fixed.cycle)

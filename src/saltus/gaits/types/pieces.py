@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -14,19 +15,26 @@ from saltus.mechanism import Parameter
 
 ROBOT = "monkeybot"
 
-# Largest torque and shortest and longest duration of a piece in a search, N m and s.
-MOST_TORQUE, SHORTEST, LONGEST = 2.0, 0.04, 0.8
+# Shortest and longest duration of a piece in a search, s.
+SHORTEST, LONGEST = 0.04, 0.8
 
 
-def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1) -> Gait:
-    """The gait of so many pieces in each swing, the last ``flights`` of them without a hold, and so many swings."""
-    phases, knobs, symbols = [], {}, {}
+def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1, torque_limit: float = 2.0) -> Gait:
+    """The gait of so many pieces in each swing, the last ``flights`` of them without a hold, and so many swings.
+
+    A search keeps torques below ``torque_limit``, N m.
+    """
+    phases: list[Phase] = []
+    knobs: dict[str, Parameter] = {}
+    symbols: dict[str, Any] = {}
     for swing in range(swings):
         for k in range(pieces):
             name = f"piece{k + 1}" if swings == 1 else f"swing{swing + 1}_piece{k + 1}"
             torque = f"{name}_torque"
             symbols |= {torque: ca.SX.sym(torque), f"{name}_t": ca.SX.sym(f"{name}_t")}
-            knobs[torque] = Parameter(torque, 0.0, "N m", f"of the motor in {name}", lower=-MOST_TORQUE, upper=MOST_TORQUE)
+            knobs[torque] = Parameter(
+                torque, 0.0, "N m", f"of the motor in {name}", lower=-torque_limit, upper=torque_limit
+            )
             knobs[f"{name}_t"] = duration_knob(name, 0.3, SHORTEST, LONGEST)
             holds = None if k >= pieces - flights else "A"
             phases.append(Phase(name, holds, inputs={"elbow": symbols[torque]}, relabel=k == 0))
@@ -35,16 +43,25 @@ def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1
         # hands level at the start, one swing more or less in a time as a pendulum of this size needs
         lean, side = random.uniform(0.25, 1.35), random.choice([-1.0, 1.0])
         start = {"theta1": -lean, "theta2": 2 * lean + side * math.pi}
+        if flights or swings > 1:  # hands need not be level
+            start = {name: angle + random.normal(0.0, 0.4) for name, angle in start.items()}
         start |= dict(zip(("dtheta1", "dtheta2"), random.normal(0.0, 3.0, 2), strict=True))
         whole = random.uniform(0.4, 1.4) * swings
         shares = 0.7 * random.dirichlet(np.full(len(phases), 3.0)) + 0.3 / len(phases)
         for phase, share in zip(phases, shares, strict=True):
             start[f"{phase.name}_t"] = float(np.clip(whole * share, SHORTEST, LONGEST))
-            start[f"{phase.name}_torque"] = float(np.clip(random.normal(0.0, MOST_TORQUE / 4), -MOST_TORQUE, MOST_TORQUE))
+            start[f"{phase.name}_torque"] = torque_limit * float(np.clip(random.normal(0.0, 0.25), -1.0, 1.0))
         return start
 
     return Gait(
-        "pieces", robot, tuple(phases), section={}, knobs=knobs, symbols=symbols, draw=draw, about=__doc__.split(": ")[1]
+        "pieces",
+        robot,
+        tuple(phases),
+        section={},
+        knobs=knobs,
+        symbols=symbols,
+        draw=draw,
+        about=__doc__.split(": ")[1],
     )
 
 

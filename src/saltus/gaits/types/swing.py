@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import casadi as ca
 
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import Phase
+from saltus.gaits._rest import Rest
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Parameter
 
@@ -15,33 +19,41 @@ DEFAULT = True
 
 def make(robot: HybridSystem) -> Gait:
     m, d = robot.mechanism, robot.dynamics
+    energy_now = d.kinetic + d.potential
     level = m.points["B"].position[1] - m.points["A"].position[1]
     torque, energy = ca.SX.sym("motor_torque"), ca.SX.sym("energy")
+    up = Phase("switch", "A", ends=level, direction="up")
+    down = Phase("vertical", "A", ends=m.coordinate("theta1").symbol)
+    section = {"theta1": 0.0}
+
+    def at_rest(lean: float) -> dict[str, float]:
+        # B to the left of A, at its height, with the elbow below
+        length = robot.values["L1"] / robot.values["L2"]
+        return {"theta1": -lean, "theta2": lean - math.acos(-length * math.cos(lean))}
+
     return Gait(
         "swing",
         robot,
         phases=(
-            Phase("switch", "A", ends=level, direction="up"),
-            Phase(
-                "motor",
-                "A",
-                ends=d.kinetic + d.potential - energy,
-                direction="up",
-                inputs={"elbow": torque},
-                relabel=True,
-            ),
-            Phase("vertical", "A", ends=m.coordinate("theta1").symbol),
+            up,
+            Phase("motor", "A", ends=energy_now - energy, direction="up", inputs={"elbow": torque}, relabel=True),
+            down,
         ),
-        section={"theta1": 0.0},
+        section=section,
         start={"dtheta1": 0.902, "dtheta2": 10.935},
         unknowns=("dtheta1", "dtheta2"),
         knobs={
-            "motor_torque": Parameter(
-                "motor_torque", 0.66, "N m", "until the energy is restored", source="inferred", lower=0.0
-            )
+            "motor_torque": Parameter("motor_torque", 0.66, "N m", "until the energy is back", "inferred", lower=0.0)
         },
         symbols={"motor_torque": torque, "energy": energy},
-        remembered={"energy": d.kinetic + d.potential},
+        remembered={"energy": energy_now},
+        rest=Rest(
+            at_rest,
+            (0.0, math.pi / 2),
+            fall=Gait("fall", robot, (down,), section={}),
+            gait=Gait("passive swing", robot, (up, replace(down, relabel=True)), section),
+            zero="theta2",
+        ),
         about=__doc__.split(": ", 1)[1],
     )
 

@@ -1,0 +1,84 @@
+"""Fixed points, collisionless gaits, families: found without guesses made by hand."""
+
+import numpy as np
+import pytest
+
+from saltus import robots
+from saltus.errors import SaltusError
+from saltus.gaits import collisionless, find_gait, follow, run_cycle, run_many, solve
+
+EXACT = {"rtol": 1e-12, "atol": 1e-13}
+
+
+@pytest.fixture(scope="module")
+def swing():
+    return find_gait("swing", robots.monkeybot())
+
+
+@pytest.fixture(scope="module")
+def powered(swing):
+    a, b = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 4, 60), np.linspace(6, 14, 60), indexing="ij"))
+    cycles = run_many(swing, {"dtheta1": a, "dtheta2": b}, {"motor_torque": 3.0}, rtol=1e-9, atol=1e-9)
+    for k in np.argsort(np.where(cycles.good, cycles.error, np.inf))[:10]:
+        try:
+            return solve(swing, {"dtheta1": a[k], "dtheta2": b[k]}, {"motor_torque": 3.0})
+        except SaltusError:
+            continue
+    pytest.fail("no fixed point near the best cells of the map")
+
+
+def difference_multipliers(gait, start, knobs, names):
+    J = np.empty((len(names), len(names)))
+    for k, name in enumerate(names):
+        ends = []
+        for sign in (1, -1):
+            moved = dict(start)
+            moved[name] += sign * 1e-6
+            final = run_cycle(gait, {n: moved[n] for n in gait.free}, knobs, **EXACT).final
+            ends.append(np.array([final[n] for n in names]))
+        J[:, k] = (ends[0] - ends[1]) / 2e-6
+    return np.sort_complex(np.linalg.eigvals(J))
+
+
+def test_powered_fixed_point_from_the_map(powered):
+    assert powered.residual < 1e-11
+    assert powered.cycle.error < 1e-20
+    assert np.abs(powered.multipliers - 1.0).min() < 1e-9  # energy is restored in every cycle
+
+
+def test_multipliers_agree_with_differences(powered):
+    expected = difference_multipliers(powered.gait, powered.start, powered.knobs, powered.gait.free)
+    assert np.sort_complex(powered.multipliers) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    timed = powered.timed
+    expected = difference_multipliers(timed, powered.start, None, timed.free)
+    assert np.sort_complex(powered.multipliers_timed) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_family_in_the_motor_torque(powered):
+    family = follow(powered, "motor_torque", (2.6, 3.6))
+    values = family.values
+    assert values.min() < 2.7
+    assert values.max() > 3.5
+    assert (np.diff(values) > 0).all()
+    assert all(point.residual < 1e-10 for point in family.points)
+    radii = family.radii
+    assert radii[0] > radii[-1] > 1.0  # less and less unstable with more torque, but never stable
+
+
+def test_collisionless_gaits_are_found_from_rest(swing):
+    found = collisionless(swing)
+    assert len(found) >= 2
+    for gait in found:
+        assert gait.miss < 1e-12
+        assert gait.fixed.cycle.error < 1e-20
+        assert max(gait.fixed.cycle.losses.values()) < 1e-20
+        assert gait.fixed.travel[1] == pytest.approx(0.0, abs=1e-12)
+        assert np.abs(gait.fixed.multipliers).max() > 1.0  # why it does not last
+
+
+def test_collisionless_gait_by_states_grazes(swing):
+    near = collisionless(swing)[0]
+    start = {name: near.fixed.start[name] for name in ("dtheta1", "dtheta2")}
+    # a little more speed, so that the guard is reached at all
+    fixed = run_cycle(swing, {name: value * (1 + 1e-9) for name, value in start.items()})
+    assert fixed.speeds["switch"] < 1e-3
