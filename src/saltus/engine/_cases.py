@@ -44,6 +44,8 @@ class Cases:
     @cached_property
     def distinct(self) -> list[Control]:
         """The controllers as bound, each once."""
+        if len(self.controls) > 1 and all(control is self.controls[0] for control in self.controls):
+            return [self.controls[0]]
         return list({id(control): control for control in self.controls}.values())
 
     def of(self, run: int) -> HybridSystem:

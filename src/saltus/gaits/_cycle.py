@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.engine import Trajectory, simulate, simulate_many
+from saltus.engine._cases import columns
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import CLOCK, DURATION
@@ -130,7 +131,7 @@ class _Handover:
         after = ca.substitute(new.seen(energy), ca.vertcat(q, v), here)
         lost = before - after if changes else ca.SX(0)
         out = ca.densify(ca.vertcat(here, pin))
-        self.nx = here.numel()
+        self.nx, self.changes = here.numel(), changes
         self.value = ca.Function("handover", [x, p], [out, lost])
         self.slope = ca.Function("slope", [x, p], [ca.densify(ca.jacobian(out, ca.vertcat(x, p)))])
 
@@ -161,7 +162,15 @@ class _Plan:
         limits = ca.vertcat(*(ca.SX(a.limit) for a in m.actuators.values()), ca.SX.zeros(0))
         self.limits = np.array(ca.Function("limits", [m.p], [limits])(gait.robot.parameter_values), dtype=float).ravel()
 
-    def check_limits(self, phase: int, u: np.ndarray) -> None:
+    def inputs_of(self, phase: int, knobs: Mapping[str, Any]) -> list[Any]:
+        """Inputs of a phase: a number for each actuator, or as many as there are values of the knobs."""
+        count = max([np.size(value) for value in knobs.values()], default=1)
+        rows = np.array([np.broadcast_to(value, (count,)) for value in knobs.values()]).reshape(len(knobs), count)
+        p = np.tile(self.gait.robot.parameter_values, (count, 1))
+        found = columns(self.inputs[phase], rows.T, p)[0].T
+        return [row if count > 1 else float(row[0]) for row in found]
+
+    def check_limits(self, phase: int, u: Sequence[Any]) -> None:
         for k, (name, actuator) in enumerate(self.gait.robot.mechanism.actuators.items()):
             worst = float(np.abs(u[k]).max(initial=0.0))
             if worst > self.limits[k] * (1 + 1e-12):
@@ -208,8 +217,8 @@ def run_many(
     numbers: dict[str, Any] = dict(values)
     first = gait.held(0)
     told = _columns(first, {**numbers, CLOCK: 0.0, DURATION: 1.0}, count)
-    for name, row in zip(gait.remembered, np.array(plan.remember(X, told)[0]), strict=True):
-        numbers[name] = row
+    if gait.remembered:
+        numbers |= dict(zip(gait.remembered, columns(plan.remember, X.T, told.T)[0].T, strict=True))
     numbers |= {name: np.zeros(count) for name in first.pins}
     alive, clock = np.arange(count), np.zeros(count)
     ended, reason = np.zeros(count, dtype=int), np.full(count, "", dtype=object)
@@ -218,23 +227,17 @@ def run_many(
     last = len(gait.phases) - 1
     for k, phase in enumerate(gait.phases):
         held, guard = gait.held(k), _guard_of(gait, k)
-        u = np.array(
-            plan.inputs[k](
-                np.array([np.broadcast_to(numbers[n], count) for n in gait.knobs]).reshape(len(gait.knobs), count),
-                gait.robot.parameter_values,
-            )[0]
-        )
+        u = plan.inputs_of(k, values)
         plan.check_limits(k, u)
         if phase.ends is None:
             numbers[DURATION] = values[_duration_knob(gait, k)]
         numbers[CLOCK] = clock
-        for row, name in zip(u, held.inputs.values(), strict=True):
-            numbers[name] = row[0] if (row == row[0]).all() else row
+        numbers |= dict(zip(held.inputs.values(), u, strict=True))
         system = held.ending(guard)
         own = {
             name: value if np.ndim(value) == 0 else np.asarray(value)[alive]
             for name, value in numbers.items()
-            if name in system.mechanism.parameters and name in _used(held)
+            if name in system.mechanism.parameters and name in held.used(guard)
         }
         longest = gait.longest if phase.ends is not None else float(np.max(numbers[DURATION])) * 1.01 + 1e-9
 
@@ -257,9 +260,11 @@ def run_many(
         if not alive.size:
             break
         move, after = plan.handovers[k], gait.held((k + 1) % len(gait.phases))
-        out = np.array(move.value(X, _columns(held, numbers, count)[:, alive])[0])
-        X, pins = out[: move.nx], out[move.nx :]
-        for name, row in zip(after.pins, pins, strict=True):
+        if not move.changes:
+            continue
+        out = columns(move.value, X.T, _columns(held, numbers, count)[:, alive].T)[0].T
+        X = out[: move.nx]
+        for name, row in zip(after.pins, out[move.nx :], strict=True):
             numbers[name] = np.zeros(count)
             numbers[name][alive] = row
     finals = {name: np.full(count, np.nan) for name in gait.state_names}
@@ -296,18 +301,6 @@ def _columns(held: Any, numbers: Mapping[str, Any], count: int) -> np.ndarray:
     return np.array([np.broadcast_to(numbers.get(name, values[name]), (count,)) for name in held.mechanism.parameters])
 
 
-def _used(held: Any) -> set[str]:
-    """Parameters on which motion or guards of a held system depend at all."""
-    if "_used" not in held.__dict__:
-        d = held.system.dynamics
-        everything = ca.vertcat(d.free_acceleration, d.potential, *(g.expression for g in held.system.guards))
-        depends = ca.Function("everything", [d.x, d.t, d.p], [everything]).jac_sparsity(0, 2)
-        columns = set(depends.get_triplet()[1])
-        held.__dict__["_used"] = {name for i, name in enumerate(held.mechanism.parameters) if i in columns}
-    used: set[str] = held.__dict__["_used"]
-    return used
-
-
 def run_cycle(
     gait: Gait,
     start: Mapping[str, float] | None = None,
@@ -338,7 +331,7 @@ def run_cycle(
             np.array(part, dtype=float)
             for part in plan.inputs[k]([numbers[name] for name in gait.knobs], gait.robot.parameter_values)
         )
-        plan.check_limits(k, u)
+        plan.check_limits(k, list(u))
         for i, name in enumerate(held.inputs.values()):
             numbers[name] = float(u[i, 0])
             slopes[name] = by_knobs[i] @ np.array([slopes[knob] for knob in gait.knobs]).reshape(nk, n + nk)

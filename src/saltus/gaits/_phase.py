@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -73,6 +73,7 @@ class HeldSystem:
             m.parameter(parameter.name, parameter.value, parameter.unit, parameter.about, symbol=symbol)
         self.guards: list[Guard] = []
         self._endings: dict[str, HybridSystem] = {}
+        self._used: dict[str, set[str]] = {}
 
     def seen(self, expression: Any) -> Any:
         """An expression of the robot's state in the coordinates of this system."""
@@ -95,10 +96,22 @@ class HeldSystem:
         return HybridSystem(self.mechanism, units=tuple(units), guards=tuple(self.guards), values=dict(robot.values))
 
     def ending(self, guard: str) -> HybridSystem:
-        """The system in which a phase ends by one of the guards."""
+        """The system in which a phase ends by one of the guards, and the others are not looked at."""
         if guard not in self._endings:
-            self._endings[guard] = self.system.with_guards(**{guard: "terminal"})
+            chosen = tuple(replace(g, action="terminal") for g in self.guards if g.name == guard)
+            self._endings[guard] = replace(self.system, guards=chosen)
         return self._endings[guard]
+
+    def used(self, guard: str) -> set[str]:
+        """Parameters on which motion, or this way to end, depends at all."""
+        if guard not in self._used:
+            d = self.system.dynamics
+            expression = next(g.expression for g in self.guards if g.name == guard)
+            everything = ca.vertcat(d.free_acceleration, d.potential, expression)
+            depends = ca.Function("everything", [d.x, d.t, d.p], [everything]).jac_sparsity(0, 2)
+            places = set(depends.get_triplet()[1])
+            self._used[guard] = {name for i, name in enumerate(self.mechanism.parameters) if i in places}
+        return self._used[guard]
 
     @cached_property
     def whole_state(self) -> Any:

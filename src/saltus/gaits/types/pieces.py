@@ -15,8 +15,8 @@ from saltus.mechanism import Parameter
 
 ROBOT = "monkeybot"
 
-# Shortest and longest duration of a piece in a search, s.
-SHORTEST, LONGEST = 0.04, 0.8
+# Shortest duration of a piece in a search, and the longest of a piece and of a whole swing, s.
+SHORTEST, LONGEST, WHOLE = 0.04, 0.8, 1.6
 
 
 def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1, torque_limit: float = 2.0) -> Gait:
@@ -24,6 +24,7 @@ def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1
 
     A search keeps torques below ``torque_limit``, N m.
     """
+    longest = max(LONGEST, WHOLE / pieces)
     phases: list[Phase] = []
     knobs: dict[str, Parameter] = {}
     symbols: dict[str, Any] = {}
@@ -35,7 +36,7 @@ def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1
             knobs[torque] = Parameter(
                 torque, 0.0, "N m", f"of the motor in {name}", lower=-torque_limit, upper=torque_limit
             )
-            knobs[f"{name}_t"] = duration_knob(name, 0.3, SHORTEST, LONGEST)
+            knobs[f"{name}_t"] = duration_knob(name, 0.3, SHORTEST, longest)
             holds = None if k >= pieces - flights else "A"
             phases.append(Phase(name, holds, inputs={"elbow": symbols[torque]}, relabel=k == 0))
 
@@ -49,7 +50,7 @@ def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1
         whole = random.uniform(0.4, 1.4) * swings
         shares = 0.7 * random.dirichlet(np.full(len(phases), 3.0)) + 0.3 / len(phases)
         for phase, share in zip(phases, shares, strict=True):
-            start[f"{phase.name}_t"] = float(np.clip(whole * share, SHORTEST, LONGEST))
+            start[f"{phase.name}_t"] = float(np.clip(whole * share, SHORTEST, longest))
             start[f"{phase.name}_torque"] = torque_limit * float(np.clip(random.normal(0.0, 0.25), -1.0, 1.0))
         return start
 
