@@ -235,7 +235,7 @@ def test_printed_flip(case):
     assert math.remainder(found[2] - q_other[2], 2 * math.pi) == pytest.approx(0.0, abs=1e-12)
     # twice is not at all, with the parameters of the other side
     q_again, v_again = printed_flip(*printed_flip(q, v, p), swapped(p))
-    close(q_again, q + [0, 0, 2 * math.pi, 0])
+    close(q_again, q + np.array([0, 0, 2 * math.pi, 0]))
     close(v_again, v)
 
 

@@ -13,6 +13,7 @@ from saltus.control.passive import Passive
 from saltus.control.pd import PD
 from saltus.control.schedule import Schedule
 from saltus.control.sine import Sine
+from saltus.control.timed import Timed
 from saltus.engine import Command
 from saltus.errors import SaltusError
 
@@ -27,6 +28,7 @@ __all__ = [
     "Sampled",
     "Schedule",
     "Sine",
+    "Timed",
     "controller_names",
     "find_controller",
 ]
