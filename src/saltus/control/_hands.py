@@ -34,3 +34,9 @@ def two_hands(system: HybridSystem, given: Sequence[str], what: str) -> tuple[st
         return given[0], given[1]
     first, second = sorted(grips, key=lambda unit: not unit.closed)  # type: ignore[attr-defined]
     return first.name, second.name
+
+
+def sign_of(system: HybridSystem, hands: Sequence[str]) -> float:
+    """Sign of torques as seen from the first of two hands: that of the robot itself is seen from its first grip."""
+    names = [unit.name for unit in system.units]
+    return 1.0 if names.index(hands[0]) < names.index(hands[1]) else -1.0

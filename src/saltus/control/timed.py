@@ -10,30 +10,33 @@ from typing import Any
 
 import numpy as np
 
+from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, RELEASE
 from saltus.control._function import bind_compiled
-from saltus.control._hands import one_motor, two_hands
+from saltus.control._hands import one_motor, sign_of, two_hands
 from saltus.control._protocol import check_limit, check_period, finite
 from saltus.engine import Control, ControlParameter
+from saltus.engine import _layout as L
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
-# Data: hands, cycles, swaps in a cycle, pieces in a cycle; for each piece the number of its torque
-# and how often hands were exchanged before it in the cycle; torques, the first of which is none.
-HEAD = 5
+# Data: hands, the sign of torques while the first holds, cycles, swaps in a cycle, pieces in a cycle; for
+# each piece the number of its torque and how often hands were exchanged in the cycle until then;
+# torques, the first of which is none.
+HEAD = 6
 
 
 def law(t, x, status, memory, p, data, piece, u, request):
     u[0] = 0.0
     if piece == 0:
         return 0
-    cycles, swaps, pieces = int(data[2]), int(data[3]), int(data[4])
+    cycles, swaps, pieces = int(data[3]), int(data[4]), int(data[5])
     cycle, k = (piece - 1) // pieces, (piece - 1) % pieces
     number, done = int(data[HEAD + 2 * k]), cycle * swaps + int(data[HEAD + 2 * k + 1])
     if cycle >= cycles:
         number, done = 0, cycles * swaps
     turn = done % 2
-    torque = data[HEAD + 2 * pieces + number]
+    torque = data[2] * data[HEAD + 2 * pieces + number]
     u[0] = -torque if turn == 1 else torque
     request[int(data[turn])] = CLOSE
     request[int(data[1 - turn])] = RELEASE
@@ -55,7 +58,8 @@ class Timed:
         How long a cycle is, s.
     motor_t, torque
         How long the motor acts after each exchange, s, and how strongly, N m. All torques are on the joint as seen
-        from the hand that holds: as they are while the first hand does, with the other sign while the second does.
+        from the hand that holds: as they are while the robot's first grip does, with the other sign while the second
+        does.
     torques
         In place of these two, pairs of a time in the cycle and a torque, of any sign, that acts from then until the
         next or the end of the cycle.
@@ -92,27 +96,58 @@ class Timed:
         if len(held) != 1 or None in held:
             raise InputError(f"gait {gait.name}: hands are exchanged by the clock only if one holds at all times")
         motor = one_motor(gait.robot, "timed")
-        torques = [run.system.values[f"input {motor}"] for run in cycle.runs]
         first = held.pop()
+        hands = (first, *(name for name in two_hands(gait.robot, (), "timed") if name != first))
+        torques = [sign_of(gait.robot, hands) * run.system.values[f"input {motor}"] for run in cycle.runs]
         return Timed(
             swap_t=tuple(start for start, phase in zip(starts, gait.phases, strict=False) if phase.relabel),
             cycle_t=cycle.period,
             torques=tuple(zip(starts, torques, strict=False)),
             period=period,
-            hands=(first, *(name for name in two_hands(gait.robot, (), "timed") if name != first)),
+            hands=hands,
+            cycles=cycles,
+        )
+
+    @staticmethod
+    def replay(run: Any, cycles: int = 1) -> Timed:
+        """By the clock what a sampled controller did in a run, which is one cycle."""
+        system, control, rows = run.system, run.control, run.step_rows
+        if control.kind != L.SAMPLED:
+            raise InputError(f"only what a sampled controller did is repeated by the clock; {control.name} is none")
+        one_motor(system, "timed")
+        hands = two_hands(system, (), "timed")
+        names = [unit.name for unit in system.units]
+        statuses = run.arc_statuses[rows[:, L.S_ARC].astype(int)]
+        closed = statuses[:, [names.index(name) for name in hands]] == CLOSED
+        if (closed.sum(axis=1) != 1).any():
+            raise InputError(f"what {control.name} did is repeated by the clock only if one hand holds at all times")
+        # seen from the hand that holds; and no negative zeros
+        sign = np.where(closed[:, 0], 1, -1) * sign_of(system, hands)
+        times, torques = rows[:, L.S_TIME] - run.start_time, sign * rows[:, L.S_VECTORS] + 0.0
+        swaps = np.flatnonzero(np.diff(closed[:, 0])) + 1
+        starts = np.append(0, np.flatnonzero(np.diff(torques)) + 1)
+        return Timed(
+            swap_t=tuple(times[swaps].tolist()),
+            cycle_t=run.end_time - run.start_time,
+            torques=tuple(zip(times[starts].tolist(), torques[starts].tolist(), strict=True)),
+            initial_t=run.start_time,
+            period=None,
+            hands=hands if closed[0, 0] else hands[::-1],
             cycles=cycles,
         )
 
     def bind(self, system: HybridSystem) -> Control:
         one_motor(system, "timed")
         names = [unit.name for unit in system.units]
-        hands = [names.index(name) for name in two_hands(system, self.hands, "timed")]
+        hands = two_hands(system, self.hands, "timed")
         begin, swaps, cycle = self._clock()
         pieces, values = self._motor(swaps, cycle)
         check_limit(system, 0, max(values, key=abs), "timed")
         starts = sorted({0.0, *swaps, *(start for start, _ in pieces)})
         table = [[_last(pieces, start), sum(swap <= start for swap in swaps)] for start in starts]
-        data = np.concatenate([[*hands, self.cycles, len(swaps), len(starts)], np.ravel(table), values])
+        places = [names.index(name) for name in hands]
+        head = [*places, sign_of(system, hands), self.cycles, len(swaps), len(starts)]
+        data = np.concatenate([head, np.ravel(table), values])
         counts = np.append(np.arange(self.cycles)[:, None] * cycle + np.array(starts), self.cycles * cycle)
         # whole numbers of periods, or seconds
         breaks = (begin + counts) * (self.period or 1.0)
