@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import saltus
-from saltus.control import PD, Command, Compiled, Sampled, Schedule, Sine
+from saltus.control import PD, Command, Compiled, Sampled, Schedule, Sine, Timed
 from saltus.errors import InputError, SaltusError, UnknownName
 from saltus.mechanism import Prismatic
 
@@ -78,6 +78,9 @@ CASES = {
     "arm: catches, hits a stop, leaves it": (
         lambda: saltus.robots.arm(coulomb=0.0), {"theta2": 2.0, "dtheta2": 6.0, "dx": 0.2}, 1.0,
         Compiled(seeking_hand, [1.5], period=0.1), {"hand": "open"}, {"command", "theta2.upper", "theta2.push"},
+    ),
+    "monkeybot: exchanges hands twice": (
+        saltus.robots.monkeybot, {}, 1.5, Timed(swap_t=0.4, cycle_t=0.9, motor_t=0.03, torque=0.7), None, {"command"},
     ),
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from saltus import registry, robots, simulate
+from saltus.conformance.controllers import bound_example
 from saltus.control import (
     PD,
     Compiled,
@@ -15,7 +16,6 @@ from saltus.control import (
     Continuous,
     Sampled,
     Schedule,
-    find_controller,
 )
 from saltus.errors import RunFailed
 
@@ -137,8 +137,8 @@ def test_schedule_in_python_is_the_compiled_one_on_the_pendulum():
 
 @pytest.mark.parametrize("name", registry.names("controllers", own=True))
 def test_runs_name_their_controller(name):
-    example = getattr(registry.load("controllers", name), "EXAMPLE", {})
-    run = simulate(robots.pendulum(), controller=find_controller(name)(**example), until=0.1)
+    system, controller, _ = bound_example(name)
+    run = simulate(system, controller=controller, until=0.1)
     assert run.control.name == name
 
 

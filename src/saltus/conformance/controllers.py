@@ -32,7 +32,7 @@ def _made(name: str) -> Any:
         raise Violation(f"{error}; give every option a default, or define EXAMPLE, a dictionary of options") from None
 
 
-def _bound(name: str) -> tuple[HybridSystem, Any, Control]:
+def bound_example(name: str) -> tuple[HybridSystem, Any, Control]:
     """A robot that the controller accepts, the controller, and both together."""
     controller, refusal = _made(name), ""
     for robot in sorted(robot_names(), key=lambda robot: robot != "pendulum"):
@@ -51,7 +51,7 @@ def _bound(name: str) -> tuple[HybridSystem, Any, Control]:
 
 
 def _run(name: str, max_step: float = np.inf) -> Trajectory:
-    system, controller, _ = _bound(name)
+    system, controller, _ = bound_example(name)
     return simulate(system, controller=controller, until=UNTIL, max_step=max_step, output_step=UNTIL / 1000)
 
 
@@ -67,7 +67,7 @@ def _one_run(name: str) -> Trajectory:
 
 def controller_can_be_bound(name: str) -> None:
     """There is a robot that it can drive."""
-    _bound(name)
+    bound_example(name)
 
 
 def description_is_complete(name: str) -> None:
@@ -83,7 +83,7 @@ def description_is_complete(name: str) -> None:
 
 def binding_is_repeatable(name: str) -> None:
     """Binding twice gives the same numbers and leaves the controller as it was."""
-    system, controller, one = _bound(name)
+    system, controller, one = bound_example(name)
     options = {field.name: getattr(controller, field.name) for field in dataclasses.fields(controller)}
     two = controller.bind(system)
     require(_numbers(one) == _numbers(two), "binding it twice gives different data, memory, breaks or period")
@@ -147,7 +147,7 @@ def it_acts_when_it_says(name: str) -> None:
 
 def controller_travels_between_processes(name: str) -> None:
     """It can be sent to where the runs of a batch are made."""
-    system, controller, control = _bound(name)
+    system, controller, control = bound_example(name)
     try:
         copy = pickle.loads(pickle.dumps(controller))
     except (pickle.PicklingError, AttributeError, TypeError) as error:

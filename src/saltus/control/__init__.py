@@ -13,6 +13,8 @@ from saltus.control.passive import Passive
 from saltus.control.pd import PD
 from saltus.control.schedule import Schedule
 from saltus.control.sine import Sine
+from saltus.control.swap_at_level import SwapAtLevel
+from saltus.control.timed import Timed
 from saltus.engine import Command
 from saltus.errors import SaltusError
 
@@ -27,6 +29,8 @@ __all__ = [
     "Sampled",
     "Schedule",
     "Sine",
+    "SwapAtLevel",
+    "Timed",
     "controller_names",
     "find_controller",
 ]

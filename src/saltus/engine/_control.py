@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
-from saltus._native import CONTROL, compile_entry, function_digest
+from saltus._native import CONTROL, compile_entry, compiled, function_digest
+from saltus._sincos import sincos
 from saltus.contact import GRIP
 from saltus.contact._unit import CLOSE, RELEASE
 from saltus.engine import _layout as L
+from saltus.engine._emit import emit
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -142,6 +146,29 @@ def compiled_control(law: Callable[..., Any], **fields: Any) -> Control:
         _COMPILED[law] = compile_entry(law, CONTROL, name, function_digest(law))
     entry = _COMPILED[law]
     return Control(address=entry.place, alive=entry, **fields)
+
+
+def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression: Any) -> Callable[..., Any]:
+    """A law that finds values of expressions of the robot's state in the first places of its memory."""
+
+    def make() -> Callable[..., Any]:
+        d = system.dynamics
+        source = emit("look", (d.t, d.x, d.u, d.p), expression)
+        scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
+        exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
+        look, decide = compiled(scope["look"]), compiled(law)
+
+        def seen(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
+            look(t, x, u, p, memory)
+            return decide(t, x, status, memory, p, data, piece, u, request)
+
+        digest = function_digest(law)
+        key = None if digest is None else f"{digest}:{source}:{function_digest(seeing)}:{ca.CasadiMeta.version()}"
+        _COMPILED[seen] = compile_entry(seen, CONTROL, f"control-{name}", key)
+        return seen
+
+    made: Callable[..., Any] = system.once(f"control {name} of {expression}", make)
+    return made
 
 
 def python_control(

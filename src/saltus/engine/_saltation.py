@@ -137,6 +137,10 @@ def _strikes(I, D, events, event, t, y):
         if kind == GRIP and status != CLOSED and events[old + nunit + unit] == CLOSED:
             I[I[L.STRIKE] + unit] = 1
             striking = True
+        elif kind == GRIP and status == CLOSED and events[old + nunit + unit] != CLOSED:
+            # one that opens at the same instant does so before the impact
+            I[I[L.STATUS] + unit] = int(events[old + nunit + unit])
+            I[I[L.TOUCH] + unit] = 0
         elif events[event + L.E_CAUSE] == L.CAUSE_GUARD:
             for slot in range(L.SLOTS):
                 hit = fired >> (L.SLOTS * unit + slot) & 1 == 1

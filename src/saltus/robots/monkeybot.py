@@ -30,13 +30,17 @@ def build() -> HybridSystem:
     lower = m.body("link B", Revolute("theta2", at=(0, -L1)), parent=upper, mass=m2, inertia=I2, com=(0, -r2))
     m.actuator("elbow", "theta2", limit=limit)
     a = m.point("A", upper)
-    m.point("elbow", upper, (0, -L1))
+    elbow = m.point("elbow", upper, (0, -L1))
     b = m.point("B", lower, (0, -L2))
     theta1, theta2 = m.coordinate("theta1").symbol, m.coordinate("theta2").symbol
     return HybridSystem(
         m,
         units=(Grip(a, closed=True), Grip(b), JointUnit(m.coordinate("theta2"), coulomb=dry, viscous=viscous)),
-        guards=(Guard("level", b.position[1] - a.position[1], "ignore", "both", "B passes A's height"),),
+        guards=(
+            Guard("level", b.position[1] - a.position[1], "ignore", "both", "B passes A's height"),
+            Guard("vertical_A", elbow.position[0] - a.position[0], "ignore", "both", "link A passes the vertical"),
+            Guard("vertical_B", elbow.position[0] - b.position[0], "ignore", "both", "link B passes the vertical"),
+        ),
         start={"dtheta1": 0.902, "dtheta2": 10.935},
         until=0.85,
         symmetry=Symmetry(
