@@ -9,16 +9,29 @@ from saltus.errors import InputError
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._gait import Gait
+from saltus.gaits._grazing import grazing_phase
+from saltus.gaits._iterate import Iterates, iterate
+from saltus.gaits._map import ErrorMap, Minimum, check_map_target, error_map
+from saltus.gaits._minimise import Minimised, minimise
 from saltus.gaits._phase import Phase
 
 __all__ = [
     "Cycle",
     "Cycles",
+    "ErrorMap",
     "FixedPoint",
     "Gait",
+    "Iterates",
+    "Minimised",
+    "Minimum",
     "Phase",
+    "check_map_target",
+    "error_map",
     "find_gait",
     "gait_names",
+    "grazing_phase",
+    "iterate",
+    "minimise",
     "multipliers",
     "run_cycle",
     "run_many",
