@@ -10,8 +10,8 @@ from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._gait import Gait
 from saltus.gaits._grazing import grazing_phase
-from saltus.gaits._iterate import Iterates, iterate
-from saltus.gaits._map import ErrorMap, Minimum, check_map_target, error_map
+from saltus.gaits._iterate import Iterates, check_iteration, iterate
+from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
 from saltus.gaits._minimise import Minimised, minimise
 from saltus.gaits._phase import Phase
 
@@ -25,6 +25,8 @@ __all__ = [
     "Minimised",
     "Minimum",
     "Phase",
+    "check_axes",
+    "check_iteration",
     "check_map_target",
     "error_map",
     "find_gait",

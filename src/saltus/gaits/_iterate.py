@@ -117,10 +117,7 @@ def iterate(
     start, knobs
         Other values than those of the gait; a fixed point has its own.
     """
-    if isinstance(cycles, bool) or not isinstance(cycles, int) or cycles < 1:
-        raise InputError(f"the number of cycles must be a positive integer, got {cycles!r}")
-    if period is not None and not 0 < period < math.inf:
-        raise InputError(f"the period of the controller must be positive and finite, got {period!r}")
+    check_iteration(cycles, period)
     if isinstance(gait, FixedPoint):
         if start or knobs:
             raise InputError("a fixed point has its own start and knobs")
@@ -130,6 +127,14 @@ def iterate(
         first = run_cycle(gait, start, knobs, **options)
     _check_passage(gait)
     return _Run(gait, first, cycles, period, options).result()
+
+
+def check_iteration(cycles: int, period: float | None) -> None:
+    """Refuse a number of cycles or a period of the clock that cannot be."""
+    if isinstance(cycles, bool) or not isinstance(cycles, int) or cycles < 1:
+        raise InputError(f"the number of cycles must be a positive integer, got {cycles!r}")
+    if period is not None and not 0 < period < math.inf:
+        raise InputError(f"the period of the controller must be positive and finite, got {period!r}")
 
 
 def _check_passage(gait: Gait) -> None:

@@ -14,7 +14,7 @@ import xarray
 import saltus
 from saltus._write import check_path, write
 from saltus.errors import InputError, unknown_name
-from saltus.gaits._cycle import OPTIONS, Cycles, run_many
+from saltus.gaits._cycle import OPTIONS, Cycles, plan_of, run_many
 from saltus.gaits._gait import Gait
 
 Axis = tuple[str, Sequence[float] | np.ndarray]
@@ -130,7 +130,7 @@ class ErrorMap:
             "longest": gait.longest,
             **{f"section_{name}": value for name, value in gait.section.items()},
             **{f"start_{n}": v for n, v in gait.state().items() if n in gait.free and n not in varied},
-            **{f"knob_{name}": value for name, value in self.knobs.items() if name not in varied},
+            **{f"knob_{name}": value for name, value in self.knobs.items()},
             **{f"parameter_{name}": value for name, value in gait.robot.values.items() if name not in varied},
         }
         return xarray.Dataset(variables, coordinates, attributes)
@@ -190,21 +190,21 @@ def error_map(
         Called with the number of cycles made and that of all.
     """
     values = gait.knob_values(knobs)
-    names, axes = (x[0], y[0]), (_axis(gait, *x), _axis(gait, *y))
-    if names[0] == names[1]:
-        raise InputError(f"a map needs two different quantities, got {names[0]} twice")
+    names, axes = (x[0], y[0]), check_axes(gait, x, y)
     both = sorted(set(names) & set(knobs or {}))
     if both:
         raise InputError(f"{both[0]} is varied, so that it cannot be set too")
-    values |= {name: axis[0] for name, axis in zip(names, axes, strict=True) if name in gait.knobs}
     shape = (len(axes[1]), len(axes[0]))
     grid = dict(zip(names, (part.ravel() for part in np.meshgrid(*axes)), strict=True))
     count = shape[0] * shape[1]
     error, reason = np.full(count, np.nan), np.full(count, "", dtype=object)
     durations = {phase.name: np.full(count, np.nan) for phase in gait.phases}
-    for made, cells, of in _robots(gait, grid):
+    robots = _robots(gait, grid)
+    for made, cells, _ in robots:
+        _check_inputs(made, values | {name: grid[name][cells] for name in names if name in values})
+    for made, cells, of in robots:
         starts = {name: grid[name][cells] for name in names if name in gait.free}
-        turned = {name: grid[name][cells] if name in names else value for name, value in values.items()}
+        turned = values | {name: grid[name][cells] for name in names if name in values}
 
         def told(done: int, total: int, begun: float = of[0], share: float = of[1]) -> None:
             if progress is not None:
@@ -218,10 +218,18 @@ def error_map(
         for name, row in cycles.durations.items():
             durations[name][cells] = np.where(cycles.good, row, np.nan)
     return ErrorMap(
-        gait, {name: float(value) for name, value in values.items()}, names[0], axes[0], names[1], axes[1],
+        gait, {n: float(v) for n, v in values.items() if n not in names}, names[0], axes[0], names[1], axes[1],
         error.reshape(shape), {name: row.reshape(shape) for name, row in durations.items()}, reason.reshape(shape),
         {**OPTIONS, **options},
     )  # fmt: skip
+
+
+def check_axes(gait: Gait, x: Axis, y: Axis) -> tuple[np.ndarray, np.ndarray]:
+    """Values of both axes of a map, or why there cannot be such a map."""
+    found = _axis(gait, *x), _axis(gait, *y)
+    if x[0] == y[0]:
+        raise InputError(f"a map needs two different quantities, got {x[0]} twice")
+    return found
 
 
 def unit_of(gait: Gait, name: str) -> str:
@@ -255,6 +263,14 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
         for value in axis:
             parameters[name].check(value)
     return axis
+
+
+def _check_inputs(gait: Gait, knobs: Mapping[str, Any]) -> None:
+    """Refuse knobs that would drive an actuator beyond its limit."""
+    plan = plan_of(gait)
+    columns = np.array(np.broadcast_arrays(*knobs.values(), 0.0)[:-1], dtype=float).reshape(len(knobs), -1)
+    for k in range(len(gait.phases)):
+        plan.check_limits(k, np.array(plan.inputs[k](columns, gait.robot.parameter_values)[0]))
 
 
 def _robots(gait: Gait, grid: Mapping[str, np.ndarray]) -> list[tuple[Gait, np.ndarray, tuple[float, float]]]:
