@@ -10,6 +10,10 @@ from saltus.gaits._continuation import Change, Family, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._gait import Gait
+from saltus.gaits._grazing import grazing_phase
+from saltus.gaits._iterate import Iterates, check_iteration, iterate
+from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
+from saltus.gaits._minimise import Minimised, minimise
 from saltus.gaits._phase import Phase
 from saltus.gaits._rest import Collisionless, Rest, collisionless
 from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
@@ -19,19 +23,30 @@ __all__ = [
     "Collisionless",
     "Cycle",
     "Cycles",
+    "ErrorMap",
     "Family",
     "FixedPoint",
     "Gait",
+    "Iterates",
+    "Minimised",
+    "Minimum",
     "Phase",
     "Recovery",
     "Rest",
     "StableGait",
+    "check_axes",
+    "check_iteration",
+    "check_map_target",
     "climb",
     "collisionless",
+    "error_map",
     "find_gait",
     "find_stable",
     "follow",
     "gait_names",
+    "grazing_phase",
+    "iterate",
+    "minimise",
     "multipliers",
     "recovers",
     "run_cycle",

@@ -1,43 +1,28 @@
-"""The command line: every verb works for people, and with --json for programs."""
+"""Verbs about one robot and its runs: list, check, run, graph."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import typer.main
 
 import saltus
 from saltus import registry
+from saltus.cli._app import app
+from saltus.cli._words import Json, Progress, Robot, number, numbers, pairs, print_json, print_tree
 from saltus.errors import InputError, RunFailed, SaltusError, unknown_name
 
 if TYPE_CHECKING:
     from saltus.engine import Trajectory
     from saltus.hybrid import HybridSystem
 
-app = typer.Typer(
-    name="saltus",
-    help="A laboratory for robots whose motion is smooth until something sudden happens.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
-# The base of all errors about the command's words; typer keeps its own copy of it under a private name.
-_CommandError: Any = typer.BadParameter.__mro__[2]
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-
 # What verbs that run a robot have in common.
-Robot = Annotated[str, typer.Argument(help="Which robot; see `saltus list`.")]
 ControllerName = Annotated[str | None, typer.Option("--controller", help="Which controller; see `saltus list`.")]
 ControllerOptions = Annotated[list[str] | None, typer.Option("--control", help="A controller's option, name=value.")]
 ProfileName = Annotated[str | None, typer.Option("--profile", help="A ready experiment of this robot.")]
@@ -54,70 +39,6 @@ GuardActions = Annotated[
 RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; errors are one line for people, or a JSON object for programs."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    try:
-        code = _command()(arguments or ["--help"], standalone_mode=False)
-    except _CommandError as error:
-        code = _report(error.format_message(), arguments, 2)
-    except SaltusError as error:
-        code = _report(str(error), arguments, 2)
-    except (KeyboardInterrupt, typer.Abort):
-        code = _report("interrupted", arguments, 130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 1
-    except (OSError, MemoryError) as error:
-        code = _report(f"{type(error).__name__}: {error}", arguments, 2)
-    sys.exit(code or 0)
-
-
-def _command() -> Any:
-    """All verbs, each with the common options, so that these may stand before the verb or after it."""
-    command: Any = typer.main.get_command(app)
-    common = [option for option in command.params if option.name == "plugins"]
-    for verb in command.commands.values():
-        verb.params += common
-    return command
-
-
-def _report(message: str, arguments: list[str], code: int) -> int:
-    if "--json" in arguments:
-        print(json.dumps({"status": "error", "error": message}))
-    print(f"saltus: {message}", file=sys.stderr)
-    return code
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(saltus.__version__)
-        raise typer.Exit
-
-
-def _add_plugins(folders: list[Path] | None) -> None:
-    for folder in folders or []:
-        registry.add_folder(folder)
-
-
-@app.callback()
-def _common(
-    plugins: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A folder of robots, controllers, laws and methods of your own; may be given several times.",
-            is_eager=True,
-            expose_value=False,
-            callback=_add_plugins,
-        ),
-    ] = None,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
-    ] = False,
-) -> None:
-    pass
-
-
 @app.command("list")
 def list_command(
     robot: Annotated[str | None, typer.Argument(help="Show one robot in detail.")] = None,
@@ -128,9 +49,9 @@ def list_command(
 
     content = _everything() if robot is None else _robot_facts(find_robot(robot))
     if as_json:
-        _print_json(content)
+        print_json(content)
     else:
-        _print_tree({key: value for key, value in content.items() if value not in ({}, [])})
+        print_tree({key: value for key, value in content.items() if value not in ({}, [])})
 
 
 def _everything() -> dict[str, Any]:
@@ -205,7 +126,7 @@ def check_command(
         "checks": [{"check": result.check, "ok": result.ok, "reason": result.reason} for result in results],
     }
     if as_json:
-        _print_json(content)
+        print_json(content)
     else:
         print(f"{kind}/{name} ({content['file']}): {len(results)} checks, {failed or 'none'} failed")
     if failed:
@@ -305,7 +226,7 @@ def graph_command(
         graph.save(out)
     if as_json:
         content = graph.to_dict() | {"out": None if out is None else str(out)}
-        _print_json(content if failure is None else content | {"error": str(failure)})
+        print_json(content if failure is None else content | {"error": str(failure)})
     elif out is not None:
         print(f"wrote {out}")
     else:
@@ -342,7 +263,7 @@ class _Experiment:
 
     def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, RunFailed | None]:
         """Run it with a progress bar; a run that failed comes back with its failure."""
-        with _Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
+        with Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
             try:
                 run = saltus.simulate(
                     self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
@@ -355,11 +276,11 @@ class _Experiment:
 def _changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: list[str] | None) -> HybridSystem:
     from saltus.robots import find_robot
 
-    system = find_robot(robot).with_parameters(**_numbers(set_, "--set"))
+    system = find_robot(robot).with_parameters(**numbers(set_, "--set"))
     if law is not None:
         system = system.with_law(law)
     if guard:
-        system = system.with_guards(**_pairs(guard, "--guard"))
+        system = system.with_guards(**pairs(guard, "--guard"))
     return system
 
 
@@ -381,10 +302,10 @@ def _experiment(
         chosen = system.profiles[profile]
         acting, start, until = chosen.controller, dict(chosen.start), until if until is not None else chosen.until
     elif controller is not None:
-        acting = _controller(controller, _pairs(control, "--control"))
+        acting = _controller(controller, pairs(control, "--control"))
     elif control:
         raise InputError("--control needs --controller")
-    return _Experiment(system, start | _numbers(x0, "--x0"), acting, until)
+    return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
 
 
 def _exit_after(failure: RunFailed | None) -> None:
@@ -398,7 +319,7 @@ def _print_run(run: Trajectory, failure: RunFailed | None, out: Path | None, as_
         content = run.to_dict() | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
         if failure is not None:
             content["error"] = str(failure)
-        _print_json(content)
+        print_json(content)
         return
     print(f"{run.system.name}: {run.status.name} ({run.status.meaning}) at t = {run.end_time:.9g} s")
     print(f"  {run.steps} steps, {run.rejected} rejected, {len(run.events)} events")
@@ -422,60 +343,6 @@ def _print_run(run: Trajectory, failure: RunFailed | None, out: Path | None, as_
         print(f"saltus: {failure}", file=sys.stderr)
 
 
-class _Progress:
-    """A progress bar on standard error, from one second on, where a person watches."""
-
-    def __init__(self, until: float, *, quiet: bool):
-        self._until = until
-        self._began = time.monotonic()
-        self._wanted = not quiet and sys.stderr.isatty()
-        self._bar: Any = None
-
-    def __enter__(self) -> Callable[[float], None]:
-        return self._show
-
-    def _show(self, t: float) -> None:
-        if not self._wanted or time.monotonic() - self._began < 1:
-            return
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("simulating", total=self._until)
-        self._bar.update(self._task, completed=t)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    pairs = {}
-    for text in given or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise InputError(f"{option} takes name=value, got {text!r}")
-        pairs[name.strip()] = value.strip()
-    return pairs
-
-
-def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
-    return {name: _number(value, f"{option} {name}") for name, value in _pairs(given, option).items()}
-
-
-def _number(text: str, where: str) -> float:
-    scale = 1.0
-    number = text
-    if text.endswith("deg"):
-        number, scale = text[:-3], math.pi / 180
-    try:
-        return float(number) * scale
-    except ValueError:
-        raise InputError(f"{where} must be a number (or one in degrees, such as 30deg), got {text!r}") from None
-
-
 def _controller(name: str, options: Mapping[str, str]) -> Any:
     from saltus.control import find_controller
 
@@ -488,36 +355,8 @@ def _controller(name: str, options: Mapping[str, str]) -> Any:
         try:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
-            values[key] = _number(text, f"--control {key}")
+            values[key] = number(text, f"--control {key}")
     try:
         return kind(**values)
     except TypeError as error:
         raise InputError(f"controller {name}: {error}; options are {', '.join(sorted(fields))}") from None
-
-
-def _print_json(content: Any) -> None:
-    print(json.dumps(_plain(content), allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN or infinity: they become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _print_tree(content: Mapping[str, Any], indent: str = "") -> None:
-    for key, value in content.items():
-        if isinstance(value, Mapping) and "value" in value:
-            print(f"{indent}{key:<16} {value['value']:g} {value['unit']}  {value['about']}")
-        elif isinstance(value, Mapping):
-            print(f"{indent}{key}")
-            _print_tree(value, indent + "  ")
-        elif isinstance(value, list):
-            print(f"{indent}{key:<16} {', '.join(map(str, value))}")
-        else:
-            print(f"{indent}{key:<16} {value}")

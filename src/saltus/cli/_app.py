@@ -1,0 +1,90 @@
+"""The command itself: options of all verbs, and how errors are told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.main
+
+import saltus
+from saltus import registry
+from saltus.errors import SaltusError
+
+app = typer.Typer(
+    name="saltus",
+    help="A laboratory for robots whose motion is smooth until something sudden happens.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+# The base of all errors about the command's words; typer keeps its own copy of it under a private name.
+_CommandError: Any = typer.BadParameter.__mro__[2]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors are one line for people, or a JSON object for programs."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = _command()(arguments or ["--help"], standalone_mode=False)
+    except _CommandError as error:
+        code = _report(error.format_message(), arguments, 2)
+    except SaltusError as error:
+        code = _report(str(error), arguments, 2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _report("interrupted", arguments, 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 1
+    except (OSError, MemoryError) as error:
+        code = _report(f"{type(error).__name__}: {error}", arguments, 2)
+    sys.exit(code or 0)
+
+
+def _command() -> Any:
+    """All verbs, each with the common options, so that these may stand before the verb or after it."""
+    command: Any = typer.main.get_command(app)
+    common = [option for option in command.params if option.name == "plugins"]
+    for verb in command.commands.values():
+        verb.params += common
+    return command
+
+
+def _report(message: str, arguments: list[str], code: int) -> int:
+    if "--json" in arguments:
+        print(json.dumps({"status": "error", "error": message}))
+    print(f"saltus: {message}", file=sys.stderr)
+    return code
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(saltus.__version__)
+        raise typer.Exit
+
+
+def _add_plugins(folders: list[Path] | None) -> None:
+    for folder in folders or []:
+        registry.add_folder(folder)
+
+
+@app.callback()
+def _common(
+    plugins: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder of robots, controllers, laws and methods of your own; may be given several times.",
+            is_eager=True,
+            expose_value=False,
+            callback=_add_plugins,
+        ),
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass

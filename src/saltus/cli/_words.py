@@ -1,0 +1,133 @@
+"""Words of the command line: name=value options, progress, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saltus.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+Out = Annotated[Path, typer.Option(help="The folder to write files to.")]
+Robot = Annotated[str, typer.Argument(help="Which robot; see `saltus list`.")]
+
+
+class Progress:
+    """A progress bar on standard error, from one second on, where a person watches."""
+
+    def __init__(self, total: float, *, quiet: bool, doing: str = "simulating"):
+        self._total, self._doing = total, doing
+        self._began = time.monotonic()
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._bar: Any = None
+
+    def __enter__(self) -> Callable[[float], None]:
+        return self._show
+
+    def _show(self, done: float) -> None:
+        if not self._wanted or time.monotonic() - self._began < 1:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(self._doing, total=self._total)
+        self._bar.update(self._task, completed=done)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    """Options given as name=value."""
+    found = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option} takes name=value, got {text!r}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def numbers(given: list[str] | None, option: str) -> dict[str, float]:
+    """Options given as name=number."""
+    return {name: number(value, f"{option} {name}") for name, value in pairs(given, option).items()}
+
+
+def number(text: str, where: str) -> float:
+    """A number, or one in degrees."""
+    scale = 1.0
+    digits = text
+    if text.endswith("deg"):
+        digits, scale = text[:-3], math.pi / 180
+    try:
+        return float(digits) * scale
+    except ValueError:
+        raise InputError(f"{where} must be a number (or one in degrees, such as 30deg), got {text!r}") from None
+
+
+def print_json(content: Any) -> None:
+    """Print one JSON object on one line."""
+    print(json.dumps(plain(content), allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """JSON has no NaN or infinity: they become null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_tree(content: Mapping[str, Any], indent: str = "") -> None:
+    """Print names and values, indented by their depth."""
+    for key, value in content.items():
+        if isinstance(value, Mapping) and "value" in value:
+            print(f"{indent}{key:<16} {value['value']:g} {value['unit']}  {value['about']}")
+        elif isinstance(value, Mapping):
+            print(f"{indent}{key}")
+            print_tree(value, indent + "  ")
+        elif isinstance(value, list):
+            print(f"{indent}{key:<16} {', '.join(map(str, value))}")
+        else:
+            print(f"{indent}{key:<16} {value}")
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Print a table on standard output."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*columns, title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    # where no person watches, lines are as long as they need to be
+    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 400).print(table)
+
+
+def folder(path: Path) -> Path:
+    """A folder to write to, made if it is not there."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"cannot write to {path}: it is not a folder")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
+    if not os.access(path, os.W_OK):
+        raise InputError(f"cannot write to {path}: the folder is not writable")
+    return path

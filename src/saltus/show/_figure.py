@@ -1,0 +1,81 @@
+"""What all figures have in common: a plain look, names with units, files as PNG and SVG."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from saltus._write import write
+
+FORMS = ("png", "svg")
+
+# Colours that people with any colour vision can tell apart [okabe2008].
+BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#8A8A8A"
+# From dark to light, and even in grey.
+SCALE = "viridis"
+
+_LOOK: Any = {
+    "font.size": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    # text stays text, and a file is the same each time it is made
+    "svg.fonttype": "none",
+    "svg.hashsalt": "saltus",
+}
+
+_GREEK = {"theta": r"\theta", "phi": r"\phi", "psi": r"\psi", "alpha": r"\alpha", "omega": r"\omega"}
+
+
+def look() -> AbstractContextManager[None]:
+    """The look of all figures, for as long as one is drawn."""
+    context: AbstractContextManager[None] = matplotlib.rc_context(_LOOK)
+    return context
+
+
+def blank(width: float = 6.4, height: float = 4.2) -> Figure:
+    """An empty figure of a size in inches, which belongs to no window."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def label(name: str, unit: str) -> str:
+    """A quantity and its unit, as they stand at an axis."""
+    dotted = name.startswith("d") and any(name[1:].startswith(word) for word in _GREEK)
+    base = name[1:] if dotted else name
+    for word, sign in _GREEK.items():
+        if base.startswith(word):
+            index = base[len(word) :]
+            symbol = rf"\dot{{{sign}}}" if dotted else sign
+            shown = f"${symbol}_{{{index}}}$" if index else f"${symbol}$"
+            break
+    else:
+        shown = name.replace("_", " ")
+    return shown if unit in ("", "1") else f"{shown} ({unit.replace('^2', '²')})"
+
+
+def figure_bytes(figure: Figure, form: str = "png") -> bytes:
+    """A figure as the content of a file."""
+    file = io.BytesIO()
+    with look():
+        # without the date the same figure is the same file
+        figure.savefig(file, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    return file.getvalue()
+
+
+def save_figure(figure: Figure, folder: Path, name: str, forms: Sequence[str] = FORMS) -> list[Path]:
+    """Write a figure to a folder, a file for each form."""
+    return [write(folder / f"{name}.{form}", figure_bytes(figure, form)) for form in forms]

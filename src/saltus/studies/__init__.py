@@ -1,0 +1,22 @@
+"""Studies: papers reproduced, one file each."""
+
+from __future__ import annotations
+
+from saltus import registry
+from saltus.errors import InputError
+from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
+
+__all__ = ["Correction", "Drawing", "Number", "Paper", "Report", "Value", "find_paper", "paper_names"]
+
+
+def paper_names() -> list[str]:
+    """Names of all papers that can be reproduced."""
+    return registry.names("papers")
+
+
+def find_paper(name: str) -> Paper:
+    """The paper of that name."""
+    module = registry.load("papers", name)
+    if not isinstance(module.PAPER, Paper):
+        raise InputError(f"PAPER of {module.__file__} must be a saltus.studies.Paper, got {module.PAPER!r}")
+    return module.PAPER
