@@ -67,7 +67,7 @@ def test_one_cycle_of_the_whole_robot_is_the_state_driven_one():
     run = saltus.simulate(robot(), controller=Timed.of(cycle), until=cycle.period, method="dop853", **TIGHT)
     assert renamed(run.at(cycle.period), 1)[[2, 3, 6, 7]] == pytest.approx(list(cycle.final.values()), abs=1e-9)
     (event,) = run.events
-    assert event.energy_lost == pytest.approx(cycle.losses["motor"], rel=1e-9)
+    assert event.energy_lost == pytest.approx(cycle.losses["switch"], rel=1e-9)
     # the motor gives back what the impact took
     energy = run.samples.kinetic + run.samples.potential
     assert energy[-1] == pytest.approx(energy[0], abs=1e-10)

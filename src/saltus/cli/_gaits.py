@@ -188,18 +188,16 @@ def _cycle(cycle: Cycle) -> dict[str, Any]:
 
 
 def _solved(fixed: FixedPoint) -> dict[str, Any]:
-    from saltus.gaits import grazing_phase
-
-    grazes = grazing_phase(fixed.cycle)
+    grazes = fixed.grazing
     content = _cycle(fixed.cycle) | {
         "fixed_point": dict(fixed.start),
         "residual": fixed.residual,
         "steps": fixed.steps,
-        "grazing": grazes is not None,
-        "multipliers": None if grazes is not None else _complex(fixed.multipliers),
+        "grazing": bool(grazes),
+        "multipliers": None if grazes else _complex(fixed.multipliers),
         "multipliers_timed": _complex(fixed.multipliers_timed),
     }
-    return content if grazes is None else content | {"about_multipliers": GRAZING.format(phase=grazes)}
+    return content | ({"about_multipliers": GRAZING.format(phase=" and ".join(grazes))} if grazes else {})
 
 
 def _least(found: Minimised) -> dict[str, Any]:

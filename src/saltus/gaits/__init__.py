@@ -10,7 +10,6 @@ from saltus.gaits._continuation import Change, Family, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._gait import Gait
-from saltus.gaits._grazing import grazing_phase
 from saltus.gaits._iterate import Iterates, check_iteration, iterate
 from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
 from saltus.gaits._minimise import Minimised, minimise
@@ -44,7 +43,6 @@ __all__ = [
     "find_stable",
     "follow",
     "gait_names",
-    "grazing_phase",
     "iterate",
     "minimise",
     "multipliers",

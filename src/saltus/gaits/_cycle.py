@@ -23,7 +23,7 @@ class Cycle:
     """A cycle that came to its end.
 
     ``losses`` are those of the impacts in which phases end, J; ``speeds`` those of the guards there, as
-    shares of their mean speeds: zero where a guard is touched without being crossed.
+    shares of their greatest speeds: zero where a guard is touched without being crossed.
     ``jacobian`` has a row for each coordinate and velocity at the end and a column for each of
     ``names``: those at the start, then knobs; ``time_jacobian`` a row for the duration of each phase;
     ``travel_jacobian`` one for each direction.
@@ -278,17 +278,19 @@ def run_many(
     )
 
 
-def _speed(run: Trajectory, guard: str) -> float:
-    """How fast a guard is at the end of a run, as a share of its mean speed."""
-    samples, place = run.mesh, [g.name for g in run.system.guards].index(guard)
-    begin, end = run.start_time, run.end_time
-    near = end - 1e-6 * (end - begin)
-    d = run.system.dynamics
-    value = ca.Function("guard", [d.t, d.x, d.p], [ca.SX(run.system.guards[place].expression)])
-    p = run.system.parameter_values
-    last, before = (float(value(t, run.at(t), p)) for t in (end, near))
-    whole = float(np.abs(np.diff(samples.guards[:, place])).sum())
-    return abs(last - before) / (1e-6 * whole) if whole > 0 else 0.0
+def _speed(run: Trajectory) -> float:
+    """How fast the guard of a phase is where it ends the phase, as a share of its greatest speed."""
+    m, d = run.system.mechanism, run.system.dynamics
+    guard = ca.SX(run.system.guards[0].expression)
+    rate = run.system.once(
+        "speed",
+        lambda: ca.Function(
+            "rate", [d.x, d.p], [ca.jtimes(guard, m.q, m.v) + ca.jtimes(guard, m.v, d.free_acceleration)]
+        ),
+    )
+    speeds = np.abs(columns(rate, run.mesh.x, np.tile(run.system.parameter_values, (len(run.mesh.x), 1)))[0].ravel())
+    greatest = float(speeds.max())
+    return float(speeds[-1]) / greatest if greatest > 0 else 0.0
 
 
 def _simple(own: dict[str, Any]) -> dict[str, Any]:
@@ -347,7 +349,7 @@ def run_cycle(
         runs.append(run)
         durations[phase.name] = run.end_time
         if phase.ends is not None:
-            speeds[phase.name] = _speed(run, guard)
+            speeds[phase.name] = _speed(run)
         names = list(held.mechanism.parameters)
         dp = np.array([slopes.get(name, np.zeros(n + nk)) for name in names])
         if derivatives:

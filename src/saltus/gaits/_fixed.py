@@ -13,8 +13,8 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._gait import Gait
 
-# A phase whose guard ends slower than this, as a share of its mean speed, touches it without crossing.
-GRAZING = 1e-4
+# A guard reached slower than this share of its greatest speed is touched, not crossed.
+GRAZING = 1e-5
 
 TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 

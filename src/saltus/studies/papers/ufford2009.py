@@ -132,7 +132,7 @@ def _searched(found: Found, which: str, what: str, published: tuple[float, float
         f"4.2, {which} search", what, published, (search.start["dtheta1"], search.start["dtheta2"]),
         "not reproducible",
         note=f"error {search.error:.2g} after {search.evaluations} cycles: on along the valley, towards where nothing "
-        f"is lost at the switch ({search.cycle.losses['motor']:.1g} J here). With events at whole milliseconds the "
+        f"is lost at the switch ({search.cycle.losses['switch']:.1g} J here). With events at whole milliseconds the "
         f"same search stops early in the valley, at ({place[0]:.3f}, {place[1]:.3f}) with {error:.2g}, which is not the "
         "published place either",
     )  # fmt: skip
