@@ -104,7 +104,8 @@ class Timed:
             cycle_t=cycle.period,
             torques=tuple(zip(starts, torques, strict=False)),
             period=period,
-            hands=hands,
+            # a cycle that begins with other names begins as hands have been exchanged
+            hands=hands[::-1] if gait.phases[0].relabel else hands,
             cycles=cycles,
         )
 

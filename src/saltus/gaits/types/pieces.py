@@ -59,6 +59,7 @@ def make(robot: HybridSystem, pieces: int = 3, flights: int = 0, swings: int = 1
         robot,
         tuple(phases),
         section={},
+        start={"theta1": -0.8, "theta2": 1.6 - math.pi},  # hands level, at rest
         knobs=knobs,
         symbols=symbols,
         draw=draw,

@@ -1,0 +1,74 @@
+"""The search for gaits that are stable by the clock alone, and what it finds in the robot's own run."""
+
+import numpy as np
+import pytest
+
+from saltus import robots, simulate
+from saltus.control import Timed
+from saltus.errors import InputError, SaltusError
+from saltus.gaits import find_gait, find_stable, recovers, run_cycle, solve, spectral_radius
+from saltus.gaits.types import pieces
+
+
+@pytest.fixture(scope="module")
+def found():
+    return find_stable(pieces.make(robots.monkeybot(), pieces=1), seed=1, cycles=60)
+
+
+def test_a_constant_torque_makes_a_stable_gait(found):
+    assert found.radius < 0.8
+    assert found.radius == pytest.approx(
+        spectral_radius(run_cycle(found.fixed.gait, found.fixed.start, found.fixed.knobs, derivatives=True)), rel=1e-6
+    )
+    assert found.recovery.ok
+    assert abs(found.recovery.drift) < 1e-9
+    assert abs(found.fixed.travel[0]) > 0.3
+    times = np.cumsum(list(found.fixed.cycle.durations.values())) / 1e-3
+    assert times == pytest.approx(np.round(times), abs=1e-9)  # whole milliseconds
+
+
+def test_random_differences_die_out(found):
+    other = recovers(found.fixed, tries=20, cycles=80, seed=5)
+    assert other.ok
+    assert other.cycles == 80
+    assert np.abs(other.shift).max() < 0.1
+
+
+def test_the_whole_robot_does_the_same_for_many_cycles(found):
+    # four coordinates, grips that close and open by the clock, samples of a millisecond
+    robot, fixed = robots.monkeybot(), found.fixed
+    start = {name: value + 0.02 for name, value in fixed.start.items()}
+    cycles = 40
+    controller = Timed.of(fixed.cycle, cycles=cycles, period=1e-3)
+    end = (cycles - 0.5) * fixed.cycle.period
+    run = simulate(robot, robot.consistent(start), controller=controller, until=end)
+    assert run.check().ok
+    swaps = [
+        event
+        for event in run.events
+        if event.mode_before.startswith("A:closed") != event.mode_after.startswith("A:closed")
+    ]
+    assert len(swaps) == cycles - 1
+    # the height at which hands are exchanged settles, and the robot goes on sideways
+    heights = np.array([event.state_before["y"] if "A:closed" in event.mode_before else np.nan for event in swaps])
+    heights = heights[np.isfinite(heights)]
+    assert np.abs(np.diff(heights)[-3:]).max() < 1e-6
+    x = [event.state_before["x"] for event in swaps if "A:closed" in event.mode_before]
+    assert x[-1] - x[-2] == pytest.approx(2 * fixed.travel[0], abs=1e-6)
+
+
+def test_an_unstable_gait_does_not_recover():
+    fixed = solve(find_gait("swing", robots.monkeybot()), {"dtheta1": 0.75, "dtheta2": 11.08}, {"motor_torque": 3.0})
+    timed = fixed.timed
+    cycle = run_cycle(timed, derivatives=True)
+    from saltus.gaits import FixedPoint
+
+    lost = recovers(FixedPoint(timed, cycle.start, cycle.knobs, cycle, 0), tries=5, cycles=30, size=0.1)
+    assert not lost.ok
+
+
+def test_a_search_without_success_says_so():
+    with pytest.raises(SaltusError, match="none of 1 random starts"):
+        find_stable(pieces.make(robots.monkeybot(), pieces=1), radius=0.1, starts=1)
+    with pytest.raises(InputError, match="draw its starts"):
+        find_stable(find_gait("swing", robots.monkeybot()))
