@@ -9,6 +9,7 @@ from saltus.errors import InputError
 from saltus.gaits._continuation import Change, Family, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
+from saltus.gaits._from_map import fixed_points
 from saltus.gaits._gait import Gait
 from saltus.gaits._iterate import Iterates, check_iteration, iterate
 from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
@@ -41,6 +42,7 @@ __all__ = [
     "error_map",
     "find_gait",
     "find_stable",
+    "fixed_points",
     "follow",
     "gait_names",
     "iterate",

@@ -10,24 +10,32 @@ from typing import Any
 import numpy as np
 
 from saltus.errors import InputError, SaltusError
+from saltus.gaits._backwards import shoot_backwards
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._gait import Gait
 
 # A guard reached slower than this share of its greatest speed is touched, not crossed.
 GRAZING = 1e-5
 
+# A search by state that ends this near to a gait that loses nothing was on its way there, rad and rad/s.
+NEAR = 0.01
+
 TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """A gait that repeats: its start, its knobs, and by how much it misses itself."""
+    """A gait that repeats: its start, its knobs, and by how much it misses itself.
+
+    One that loses nothing has its cycle ``by_clock`` only: by its state it touches a guard and does not cross it.
+    """
 
     gait: Gait
     start: dict[str, float]
     knobs: dict[str, float]
     cycle: Cycle
     steps: int
+    by_clock: FixedPoint | None = None
 
     @property
     def residual(self) -> float:
@@ -37,6 +45,8 @@ class FixedPoint:
     @property
     def grazing(self) -> tuple[str, ...]:
         """Phases that end on their guard without speed: there the return map has no derivative."""
+        if self.by_clock is not None:
+            return (self.gait.phases[0].name,)
         return tuple(name for name, speed in self.cycle.speeds.items() if speed < GRAZING)
 
     @property
@@ -52,12 +62,16 @@ class FixedPoint:
     @property
     def timed(self) -> Gait:
         """The same motion by the clock alone."""
+        if self.by_clock is not None:
+            return self.by_clock.gait
         gait = self.gait.with_knobs(**self.knobs).timed(self.cycle.durations)
         return gait.with_start(**{name: self.start[name] for name in gait.free})
 
     @property
     def multipliers_timed(self) -> np.ndarray:
         """Of the map over one period of the clock, in all coordinates and velocities."""
+        if self.by_clock is not None:
+            return self.by_clock.multipliers
         return multipliers(run_cycle(self.timed, derivatives=True, **TIGHT))
 
     @property
@@ -116,6 +130,45 @@ def solve(
     for name in wanted:
         if name not in gait.free and name not in values:
             raise InputError(f"gait {gait.name}: {name} is neither free on the section nor a knob")
+    try:
+        return _newton(gait, start, values, wanted, travel, tolerance, most_steps)
+    except InputError:
+        raise
+    except SaltusError:
+        pass
+    nearer = {**start, **shoot_backwards(gait, start, values)}
+    try:
+        return _newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
+    except SaltusError:
+        found = _collisionless_near(gait, nearer, values)
+        if found is None:
+            raise
+        return found
+
+
+def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, float]) -> FixedPoint | None:
+    """The gait that loses nothing, if that is where a search by state comes to its end."""
+    from saltus.gaits._rest import collisionless
+
+    if gait.rest is None:
+        return None
+    for found in collisionless(gait):
+        exact = {name: found.fixed.start[name] for name in gait.state_names}
+        if all(abs(exact[name] - start[name]) < NEAR for name in gait.free):
+            return FixedPoint(gait, exact, knobs, found.fixed.cycle, 0, found.fixed)
+    return None
+
+
+def _newton(
+    gait: Gait,
+    start: dict[str, float],
+    values: dict[str, float],
+    wanted: Sequence[str],
+    travel: tuple[float | None, float | None],
+    tolerance: float,
+    most_steps: int,
+) -> FixedPoint:
+    """Gauss-Newton from a guess, shortened and damped where it must be."""
     cycle, r = evaluate(gait, start, values, travel)
     damping = 0.0
     steps = 0
