@@ -197,6 +197,25 @@ def test_rounded_times_are_whole_milliseconds(gait):
             assert clock == pytest.approx(round(wanted, 3), abs=1e-12)
 
 
+class Waves:
+    """A motion that passes the section again and again."""
+
+    def __init__(self, end_time, late):
+        self.end_time, self.late = end_time, late
+
+    def at(self, t):
+        return np.multiply.outer(np.sin(np.asarray(t) - self.late), np.ones(4))
+
+
+@pytest.mark.parametrize(("late", "nearest"), [(0.2, 0.2), (1.0, 3 * math.pi - 10)])
+def test_the_nearest_passage_counts(gait, late, nearest):
+    from saltus.gaits._iterate import _Run
+
+    run = _Run(gait, gaits.run_cycle(gait), 1, None, {})
+    assert run.passage(Waves(10.0, 0.0), Waves(10.0, late))[0] == pytest.approx(nearest, abs=1e-12)
+    assert run.passage(Waves(3.0, -0.05), Waves(3.0, -0.05)) is None
+
+
 @pytest.mark.parametrize(
     ("cycles", "period", "says"),
     [(0, None, "positive integer"), (2.5, None, "positive integer"), (3, 0.0, "positive"), (3, math.nan, "positive")],
