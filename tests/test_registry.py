@@ -336,13 +336,44 @@ def test_things_of_the_wrong_type_are_refused(capsys, tmp_path, kind, name, text
     assert says in content["problems"][str(path)]
 
 
+STEP = '''"""A step."""
+from dataclasses import replace
+from saltus.gaits.types import swing
+
+ROBOT = "monkeybot"
+
+
+def GAIT(robot):
+    return replace(swing.make(robot), name="step")
+'''
+
+
 def test_gaits_and_papers_are_known_as_kinds(capsys, tmp_path):
-    (tmp_path / "step.py").write_text('"""A step."""\nGAIT = object()\n')
+    (tmp_path / "step.py").write_text(STEP)
     (tmp_path / "page.py").write_text("PAPER = object()\n")
     assert call(capsys, "check", tmp_path / "step.py")[0] == 0
     code, out, _ = call(capsys, "check", tmp_path / "page.py")
     assert code == 1
     assert "has no docstring" in out
+    assert "must be a saltus.studies.Paper" in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('ROBOT = "monkeybot"', "", "it has no ROBOT"),
+        ('ROBOT = "monkeybot"', 'ROBOT = "monkey"', "monkeybot"),
+        ('name="step"', 'name="stop"', "that of its file 'step'"),
+        ('name="step"', 'name="step", start={"dtheta2": -1e3}, longest=1e-3', "ok   a cycle runs or says why not"),
+        ('return replace(swing.make(robot), name="step")', "return robot", "must make a saltus.gaits.Gait"),
+    ],
+)
+def test_what_is_wrong_with_a_gait_is_said(capsys, tmp_path, old, new, says):
+    assert old in STEP
+    (tmp_path / "step.py").write_text(STEP.replace(old, new))
+    code, out, _ = call(capsys, "check", tmp_path / "step.py")
+    assert code == (0 if says.startswith("ok") else 1)
+    assert says in out
 
 
 @pytest.mark.parametrize("where", ["option", "environment", "function"])

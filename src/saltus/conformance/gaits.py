@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from saltus import registry
@@ -10,7 +12,7 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits import Cycle, Gait, find_gait, run_cycle, run_many
 from saltus.robots import find_robot
 
-TIGHT = {"rtol": 1e-12, "atol": 1e-13}
+TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 # By how much starts and knobs are moved for a difference, and how well it then agrees with the derivative.
 STEP, AGREEMENT = 1e-5, 1e-4
 

@@ -23,11 +23,11 @@ def error_figure(runs: Mapping[str, Iterates], *, title: str = "") -> Figure:
     return figure
 
 
-def kinetic_figure(runs: Mapping[str, Iterates], *, title: str = "") -> Figure:
-    """The kinetic energy at the section in each cycle."""
+def kinetic_figure(runs: Mapping[str, Iterates], *, title: str = "", until: int | None = None) -> Figure:
+    """The kinetic energy at the section in each cycle, or in those up to one."""
     with look():
         figure = blank()
-        _kinetic(figure.add_subplot(), runs, title)
+        _kinetic(figure.add_subplot(), runs, title, until)
     return figure
 
 
@@ -61,9 +61,9 @@ def _errors(axes: Axes, runs: Mapping[str, Iterates], title: str) -> None:
     _finish(axes, runs, "error at the section", title)
 
 
-def _kinetic(axes: Axes, runs: Mapping[str, Iterates], title: str) -> None:
+def _kinetic(axes: Axes, runs: Mapping[str, Iterates], title: str, until: int | None = None) -> None:
     for (name, run), style in zip(runs.items(), _STYLES, strict=False):
-        axes.plot([0, *run.cycle], [run.kinetic_start, *run.kinetic], label=name, **style)  # type: ignore[arg-type]
+        axes.plot([0, *run.cycle[:until]], [run.kinetic_start, *run.kinetic[:until]], label=name, **style)  # type: ignore[arg-type]
     _finish(axes, runs, "kinetic energy at the section (J)", title)
 
 

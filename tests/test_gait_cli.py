@@ -1,0 +1,181 @@
+"""Gaits, maps and papers on the command line."""
+
+import json
+
+import pytest
+import xarray
+
+from saltus.cli import main
+
+START = "dtheta1=0.902,dtheta2=10.935"
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def called(*arguments):
+        with pytest.raises(SystemExit) as leaving:
+            main(list(arguments))
+        text = capsys.readouterr()
+        return leaving.value.code, text.out, text.err
+
+    return called
+
+
+def test_one_cycle(call):
+    code, out, _ = call("gait", "monkeybot", "--start", START, "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["error"] == pytest.approx(1.559401e-4, rel=1e-5)
+    assert content["t_switch"] == pytest.approx(0.427095716, abs=1e-8)
+    assert content["t_motor"] == pytest.approx(0.024933325, abs=1e-8)
+    assert content["period"] == pytest.approx(0.861128348, abs=1e-8)
+    assert set(content["final"]) == {"theta1", "theta2", "dtheta1", "dtheta2"}
+
+
+def test_one_cycle_for_people(call):
+    code, out, _ = call("gait", "monkeybot", "--start", "dtheta1=0.768", "--start", "dtheta2=11.094")
+    assert code == 0
+    assert "0.423641719" in out
+    assert "0.000452350" in out
+
+
+def test_fixed_point(call):
+    code, out, _ = call(
+        "gait", "monkeybot", "--solve", "--guess", "dtheta1=0.75,dtheta2=11.08", "--set", "motor_torque=3.0", "--json"
+    )
+    content = json.loads(out)
+    assert code == 0
+    assert content["residual"] < 1e-9
+    assert content["fixed_point"]["dtheta1"] == pytest.approx(0.74984063, abs=1e-7)
+    assert content["grazing"] is False
+    assert len(content["multipliers"]) == 3
+    assert len(content["multipliers_timed"]) == 4
+    assert content["multipliers"][0] == pytest.approx(-3.23906533, rel=1e-5)
+
+
+def test_multipliers_of_a_grazing_map_are_not_told(call, monkeypatch):
+    import saltus.gaits
+
+    monkeypatch.setattr(saltus.gaits, "grazing_phase", lambda cycle: "switch")
+    code, out, _ = call(
+        "gait", "monkeybot", "--solve", "--guess", "dtheta1=0.75,dtheta2=11.08", "--set", "motor_torque=3", "--json"
+    )
+    content = json.loads(out)
+    assert code == 0
+    assert content["multipliers"] is None
+    assert content["grazing"] is True
+    assert "touching" in content["about_multipliers"]
+    assert len(content["multipliers_timed"]) == 4
+
+
+def test_complex_multipliers_are_pairs():
+    import numpy as np
+
+    from saltus.cli._gaits import _complex
+
+    assert _complex(np.array([1 + 2j, 1 - 2j, 0.5 + 0j])) == [[1.0, 2.0], [1.0, -2.0], 0.5]
+
+
+def test_iterate(call, tmp_path):
+    code, out, _ = call("gait", "monkeybot", "--iterate", "5", "--period", "0.001", "--out", "new/folder", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["passed"] == 5
+    assert [row["cycle"] for row in content["cycles"]] == [1, 2, 3, 4, 5]
+    assert len(content["files"]) == 8
+    assert all((tmp_path / path).stat().st_size > 1000 for path in content["files"])
+    code, out, _ = call("gait", "monkeybot", "--iterate", "30")
+    assert code == 0
+    assert "lost in cycle 19: theta1 = 0 is not passed any more" in out
+
+
+def test_map(call, tmp_path):
+    code, out, _ = call(
+        "map", "monkeybot", "--x", "dtheta1=0:4:12", "--y", "dtheta2=6:14:10", "--set", "motor_torque=0.7",
+        "--out", "m", "--json",
+    )  # fmt: skip
+    content = json.loads(out)
+    assert code == 0
+    assert content["cells"] == 120
+    assert content["good"] + sum(content["reasons"].values()) == 120
+    assert {path.rsplit(".", 1)[1] for path in content["files"]} == {"nc", "mat", "png", "svg"}
+    with xarray.open_dataset(tmp_path / content["files"][0], engine="h5netcdf") as data:
+        assert data.error.shape == (10, 12)
+        assert data.attrs["knob_motor_torque"] == 0.7
+
+
+def test_map_where_nothing_ends(call):
+    code, out, _ = call("map", "monkeybot", "--x", "dtheta1=0:0.1:2", "--y", "dtheta2=0:1:2", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["good"] == 0
+    assert content["minima"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("gait", "monkeybot", "--start", "dtheta1=0,dtheta2=3"), "switch never ends within 5 s: "),
+        (("gait", "monkeybot", "--start", "dtheta9=0"), "dtheta"),
+        (("gait", "monkeybot", "--start", "theta1=1"), "theta1 = 0"),
+        (("gait", "monkeybot", "--start", "dtheta1=nan"), "finite"),
+        (("gait", "monkeybot", "--set", "torque_limit=-1"), "at least 0"),
+        (("gait", "monkeybot", "--set", "motor_torque=-1"), "at least 0"),
+        (("gait", "monkeybot", "--set", "motor_torque=30"), "beyond its limit"),
+        (("gait", "monkeybot", "--set", "motr_torque=1"), "motor_torque"),
+        (("gait", "monkeybot", "--set", "m1=2"), "m1 = 2 would be 1"),
+        (("gait", "monkeybot", "--type", "walk"), "swing"),
+        (("gait", "monkeybot", "--guess", START), "--solve"),
+        (("gait", "monkeybot", "--solve", "--start", START), "--guess"),
+        (("gait", "monkeybot", "--solve", "--minimise"), "not both"),
+        (("gait", "monkeybot", "--period", "0.001"), "--iterate"),
+        (("gait", "monkeybot", "--iterate", "0"), "positive integer"),
+        (("gait", "monkeybot", "--iterate", "3", "--period", "-1"), "positive"),
+        (("gait", "hopper"), "no gait types"),
+        (("gait", "monkybot"), "monkeybot"),
+        (("map", "monkeybot", "--x", "dtheta1=4:0:20", "--y", "dtheta2=6:14:20"), "smaller to a greater"),
+        (("map", "monkeybot", "--x", "dtheta1=0:4:1", "--y", "dtheta2=6:14:20"), "at least two"),
+        (("map", "monkeybot", "--x", "dtheta1=1:1:9", "--y", "dtheta2=6:14:20"), "smaller to a greater"),
+        (("map", "monkeybot", "--x", "dtheta1=0:4", "--y", "dtheta2=6:14:20"), "from:to:count"),
+        (("map", "monkeybot", "--x", "dtheta1=nan:4:9", "--y", "dtheta2=6:14:20"), "finite"),
+        (("map", "monkeybot", "--x", "dtheta2=0:4:9", "--y", "dtheta2=6:14:20"), "twice"),
+        (("map", "monkeybot", "--x", "speed=0:4:9", "--y", "dtheta2=6:14:20"), "unknown quantity"),
+        (("map", "monkeybot", "--x", "torque_limit=-1:4:9", "--y", "dtheta2=6:14:20"), "at least 0"),
+        (("map", "monkeybot", "--x", "g=9:10:3", "--y", "dtheta2=6:14:20", "--set", "g=9"), "varied"),
+        (("map", "monkeybot", "--x", "dtheta1=0:4:9", "--y", "dtheta2=6:14:20", "--above", "0"), "positive"),
+        (("reproduce", "ufford"), "ufford2009"),
+        (("reproduce", "ufford2009", "--detail", "3"), "at least 20"),
+    ],
+)
+def test_bad_words_are_refused(call, tmp_path, arguments, says):
+    code, out, err = call(*arguments, "--json")
+    assert code == 2
+    assert says in json.loads(out)["error"]
+    assert err.startswith("saltus: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_out_must_be_a_folder(call, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = call("map", "monkeybot", "--x", "dtheta1=0:4:9", "--y", "dtheta2=6:14:9", "--out", "file")
+    assert code == 2
+    assert "not a folder" in err
+
+
+def test_reproduce(call, tmp_path):
+    code, out, _ = call("reproduce", "ufford2009", "--detail", "20", "--out", "report", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert {number["verdict"] for number in content["numbers"]} <= {"reproduced", "corrected", "not reproducible"}
+    numbers = {number["what"]: number for number in content["numbers"]}
+    assert numbers["error from (0.902, 10.935)"]["corrected"] == pytest.approx(1.559401e-4, rel=1e-5)
+    assert numbers["error from (0.768, 11.094)"]["corrected"] == pytest.approx(4.523508e-4, rel=1e-5)
+    assert numbers["the switch"]["published"] == 0.428
+    assert len(content["corrections"]) == 7
+    assert [figure["name"] for figure in content["figures"]] == [f"figure-{k}" for k in range(3, 11)]
+    page = (tmp_path / "report" / "ufford2009.html").read_text()
+    assert page.count("data:image/png;base64,") == 8
+    assert "not reproducible" in page
+    assert json.loads((tmp_path / "report" / "ufford2009.json").read_text())["numbers"] == content["numbers"]
