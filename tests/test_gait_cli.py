@@ -55,14 +55,11 @@ def test_fixed_point(call):
     assert content["multipliers"][0] == pytest.approx(-3.23906533, rel=1e-5)
 
 
-def test_multipliers_of_a_grazing_map_are_not_told(call, monkeypatch):
-    import saltus.gaits
-
-    monkeypatch.setattr(saltus.gaits, "grazing_phase", lambda cycle: "switch")
-    code, out, _ = call(
-        "gait", "monkeybot", "--solve", "--guess", "dtheta1=0.75,dtheta2=11.08", "--set", "motor_torque=3", "--json"
-    )
+def test_multipliers_of_a_grazing_map_are_not_told(call):
+    # with the torque of the paper, a search by state ends in the gait that loses nothing
+    code, out, _ = call("gait", "monkeybot", "--solve", "--guess", "dtheta1=1.4,dtheta2=10.4", "--json")
     content = json.loads(out)
+    assert content["residual"] < 1e-10
     assert code == 0
     assert content["multipliers"] is None
     assert content["grazing"] is True

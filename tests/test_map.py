@@ -171,7 +171,7 @@ def test_a_gait_that_repeats_keeps_repeating(gait):
     run = gaits.iterate(fixed, 10)
     assert run.count == 10
     assert run.error.max() < 1e-12
-    assert gaits.grazing_phase(fixed.cycle) is None
+    assert not fixed.grazing
 
 
 def test_a_gait_that_is_lost_says_so(gait):
@@ -244,8 +244,8 @@ def test_grazing_is_seen(gait):
                 low = middle
             else:
                 high, touching = middle, cycle
-    assert gaits.grazing_phase(touching) == "switch"
-    assert gaits.grazing_phase(gaits.run_cycle(gait)) is None
+    assert touching.speeds["switch"] < 1e-5
+    assert min(gaits.run_cycle(gait).speeds.values()) > 1e-2
 
 
 def test_figures_can_be_drawn_and_are_the_same_each_time(gait, found, tmp_path):

@@ -73,6 +73,41 @@ def test_one_cycle_of_the_whole_robot_is_the_state_driven_one():
     assert energy[-1] == pytest.approx(energy[0], abs=1e-10)
 
 
+@pytest.mark.parametrize("friction", [{"elbow_viscous": 0.003}, {"elbow_dry": 0.02}])
+def test_with_friction_at_the_elbow(friction):
+    rough = robot().with_parameters(**friction)
+    gait = find_gait("swing", rough).timed({"switch": 0.427, "motor": 0.05, "vertical": 0.38})
+    one = run_cycle(gait, {"dtheta1": 0.902, "dtheta2": 11.2}, **TIGHT)
+    run = saltus.simulate(rough, one.start, controller=Timed.of(one), until=2 * one.period, method="dop853", **TIGHT)
+    assert run.check().ok
+    assert ("theta2.turn" in [event.guard for event in run.events]) == ("elbow_dry" in friction)
+    two = run_cycle(gait, one.final, **TIGHT)
+    for k, cycle in ((1, one), (2, two)):
+        seen = renamed(run.at(k * one.period), k)
+        assert seen[[2, 3, 6, 7]] == pytest.approx(list(cycle.final.values()), rel=0, abs=1e-9)
+
+
+def test_several_cycles_by_the_state_are_one_by_the_clock():
+    """Each ends where the guards say: hands are exchanged at one height, with the energy of the start."""
+    gait, row = find_gait("swing", robot()), [swing()]
+    for _ in range(2):
+        final = {name: row[-1].final[name] for name in gait.free}
+        row.append(run_cycle(gait, final, **TIGHT))
+    watched = robot().with_guards(vertical_A="record", vertical_B="record")
+    controller = Timed.of(row, cycles=1)
+    run = saltus.simulate(watched, controller=controller, until=controller.cycle_t + 0.01, method="dop853", **TIGHT)
+    swaps = [event for event in run.events if event.guard == "command"]
+    assert [event.t for event in swaps] == list(controller.swap_t)
+    ends = np.cumsum([cycle.period for cycle in row])
+    for event, cycle, end in zip(swaps, row, ends, strict=True):
+        place = run.mesh.positions[run.mesh.t.searchsorted(event.t)]
+        assert place[3] == pytest.approx(place[1], abs=1e-10)
+        assert event.energy_lost == pytest.approx(cycle.losses["motor"], rel=1e-8)
+        assert min(abs(other.t - end) for other in run.events if "vertical" in other.guard) < 1e-10
+    energy = run.mesh.kinetic + run.mesh.potential
+    assert energy[run.mesh.t.searchsorted(ends)] == pytest.approx(energy[0], abs=1e-9)
+
+
 def test_hundreds_of_cycles():
     cycle = swing()
     run = saltus.simulate(robot(), controller=Timed.of(cycle), until=300 * cycle.period)
@@ -263,3 +298,5 @@ def test_flight_has_no_hand_to_exchange():
 
     with pytest.raises(InputError, match="only if one holds at all times"):
         Timed.of(Cycle())
+    with pytest.raises(InputError, match="no cycle"):
+        Timed.of([])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import saltus
-from saltus.control import Schedule
-from saltus.gaits import find_gait, run_cycle
+from saltus.control import Schedule, SwapAtLevel, Timed
+from saltus.gaits import find_gait, run_cycle, spectral_radius
 from saltus.mechanism import Pinned, derive
 
 # Notation: [ufford2009, 3]; q = (x, y, theta1, theta2), indices 1 for the link that holds, 2 for the other.
@@ -406,3 +406,46 @@ def test_published_times_are_near():
     assert cycle.durations["switch"] == pytest.approx(0.428, abs=1e-3)
     assert cycle.durations["motor"] == pytest.approx(0.025, abs=1e-3)
     assert 5 < cycle.error / 0.000016 < 20
+
+
+def test_published_times_come_out_of_a_controller_that_looks_every_millisecond():
+    """Reproduced: 0.428 s and 0.025 s, to the digit."""
+    until_vertical = robot().with_guards(vertical_B="terminal")
+    run = saltus.simulate(until_vertical, controller=SwapAtLevel(0.66, period=1e-3), until=2.0, **TIGHT)
+    found = Timed.replay(run)
+    (swap,), (_, on, off) = found.swap_t, found.torques
+    assert swap == on[0] == 428 * 1e-3
+    assert off[0] - on[0] == pytest.approx(0.025, abs=1e-12)
+
+
+def errors_by_the_clock(swing, period, count=14):
+    """The error after each cycle, and the height of the hand that holds."""
+    run = saltus.simulate(
+        robot(), controller=Timed.of(swing, period=period), until=20 * swing.period, method="dop853", **TIGHT
+    )
+    assert run.check().ok
+    cycle = swing.period if period is None else round(swing.period / period) * period
+    errors = []
+    for k in range(1, count):
+        x = run.at(k * cycle)
+        for _ in range(k):
+            x = np.array(function("flip")(x[:4], x[4:], robot().parameter_values)).ravel()
+        errors.append(x[2] ** 2 + x[3] ** 2 + (x[6] - 0.902) ** 2 + (x[7] - 10.935) ** 2)
+    return errors, [run.at(event.t)[1] for event in run.events]
+
+
+@pytest.mark.parametrize("period", [None, 1e-3])
+def test_gait_fails_by_itself_not_by_rounding(swing, period):
+    """Reproduced: it seems to repeat, is visibly off after ten cycles, then falls. Corrected: with exact times too."""
+    errors, heights = errors_by_the_clock(swing, period)
+    assert max(errors[:4]) < 1e-3
+    assert 0.05 < errors[9] < 0.5
+    assert abs(heights[9]) < 0.05
+    assert min(heights) < -1.0
+
+
+def test_gait_by_the_clock_is_unstable(swing):
+    """Small deviations grow by 1.7 in a cycle, whatever the precision of the clock."""
+    by_clock = find_gait("swing", robot()).timed(swing.durations)
+    radius = spectral_radius(run_cycle(by_clock, swing.start, derivatives=True, **TIGHT))
+    assert radius == pytest.approx(1.699, abs=1e-3)

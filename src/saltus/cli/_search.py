@@ -108,9 +108,10 @@ def family_command(
     family = gaits.follow(fixed, name.strip(), (low, high))
     if as_json:
         rows = [
-            point.to_dict() | {"multipliers": _complex(point.multipliers), "multipliers_timed": _complex(point.multipliers_timed)}
+            point.to_dict()
+            | {"multipliers": _complex(point.multipliers), "multipliers_timed": _complex(point.multipliers_timed)}
             for point in family.points
-        ]  # fmt: skip
+        ]
         changes = [{"kind": c.kind, "value": c.value, "about": c.about} for c in family.changes]
         print_json({"robot": robot, "knob": name, "points": rows, "changes": changes, "ends": list(family.ends)})
         return

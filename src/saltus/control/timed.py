@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -88,26 +88,29 @@ class Timed:
     def of(cycle: Any, cycles: int = 1000, period: float | None = None) -> Timed:
         """By the clock what a cycle of a gait did (see `saltus.gaits.run_cycle`), at its own times.
 
-        Hands are exchanged where a phase begins with other names of the robot's parts.
+        Several cycles, each of which begins where the last ended, make one long one. Hands are exchanged
+        where a phase begins with other names of the robot's parts.
         """
-        gait = cycle.gait
-        starts = [0.0, *cycle.times.values()]
-        held = {phase.holds for phase in gait.phases}
+        row = list(cycle) if isinstance(cycle, Iterable) else [cycle]
+        if not row:
+            raise InputError("timed: no cycle is given")
+        gait = row[0].gait
+        held = {phase.holds for one in row for phase in one.gait.phases}
         if len(held) != 1 or None in held:
             raise InputError(f"gait {gait.name}: hands are exchanged by the clock only if one holds at all times")
-        motor = one_motor(gait.robot, "timed")
-        first = held.pop()
+        motor, first = one_motor(gait.robot, "timed"), held.pop()
         hands = (first, *(name for name in two_hands(gait.robot, (), "timed") if name != first))
-        torques = [sign_of(gait.robot, hands) * run.system.values[f"input {motor}"] for run in cycle.runs]
-        return Timed(
-            swap_t=tuple(start for start, phase in zip(starts, gait.phases, strict=False) if phase.relabel),
-            cycle_t=cycle.period,
-            torques=tuple(zip(starts, torques, strict=False)),
-            period=period,
-            # a cycle that begins with other names begins as hands have been exchanged
-            hands=hands[::-1] if gait.phases[0].relabel else hands,
-            cycles=cycles,
-        )
+        sign, now = sign_of(gait.robot, hands), 0.0
+        swaps, torques = [], []
+        for one in row:
+            starts = (now, *(now + end for end in one.times.values()))
+            swaps += [start for start, phase in zip(starts, one.gait.phases, strict=False) if phase.relabel]
+            values = [sign * run.system.values[f"input {motor}"] for run in one.runs]
+            torques += list(zip(starts, values, strict=False))
+            now = starts[-1]
+        if gait.phases[0].relabel:  # the first cycle begins as hands have been exchanged
+            hands = hands[::-1]
+        return Timed(tuple(swaps), now, torques=tuple(torques), period=period, hands=hands, cycles=cycles)
 
     @staticmethod
     def replay(run: Any, cycles: int = 1) -> Timed:
