@@ -102,7 +102,7 @@ def test_several_cycles_by_the_state_are_one_by_the_clock():
     for event, cycle, end in zip(swaps, row, ends, strict=True):
         place = run.mesh.positions[run.mesh.t.searchsorted(event.t)]
         assert place[3] == pytest.approx(place[1], abs=1e-10)
-        assert event.energy_lost == pytest.approx(cycle.losses["motor"], rel=1e-8)
+        assert event.energy_lost == pytest.approx(cycle.losses["switch"], rel=1e-8)
         assert min(abs(other.t - end) for other in run.events if "vertical" in other.guard) < 1e-10
     energy = run.mesh.kinetic + run.mesh.potential
     assert energy[run.mesh.t.searchsorted(ends)] == pytest.approx(energy[0], abs=1e-9)

@@ -125,9 +125,9 @@ def advance(I, D, steps, events):
             I[L.NREJECT] += 1
             I[L.REJECTED] = 1
             D[L.H] = shrunk(h, math.nan if code != 0 else error, I[L.ORDER])
+            if code != 0 and D[L.H] <= same_time(t):
+                return code  # however short the step, the motion does not go on
             if D[L.H] <= ulp(t):
-                if code != 0:
-                    return code
                 return COLLAPSE if math.isfinite(error) else NOT_FINITE
             continue
 

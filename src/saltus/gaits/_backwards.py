@@ -48,13 +48,13 @@ class Backwards:
         """The state at the end of the first phase; a guess that gets there late, or never, is made a little faster."""
         only = Gait("first phase", self.gait.robot, self.gait.phases[:1], section={})
         fast = self.gait.held(0).mechanism.velocities
-        begin = {name: value * (np.array(FASTER) if name in fast else 1.0) for name, value in start.items()}
-        ends = run_many(only, begin)
+        factors = {name: np.array(FASTER) if name in fast else np.ones(len(FASTER)) for name in start}
+        ends = run_many(only, {name: value * factors[name] for name, value in start.items()})
         if not ends.good.any():
             raise SaltusError(f"gait {self.gait.name}: from the guess, {self.gait.phases[0].name} is never reached")
         times = np.where(ends.good, ends.period, np.inf)
         soon = int(np.argmax(times <= 1.3 * times.min()))
-        chosen = {name: float(value[soon]) if np.ndim(value) else value for name, value in begin.items()}
+        chosen = {name: float(value * factors[name][soon]) for name, value in start.items()}
         return np.asarray(run_cycle(only, chosen, **TIGHT).runs[0].x[-1])
 
     def on_guard(self, y: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +114,7 @@ def shoot_backwards(gait: Gait, guess: Mapping[str, float], knobs: Mapping[str, 
         return np.concatenate([cycle.residual, [start[name] - guess[name] for name in given]])
 
     def slopes(z: np.ndarray) -> np.ndarray:
-        if not np.array_equal(z, latest.get("z")):
+        if not np.array_equal(z, latest["z"]):
             residual(z)
         return np.asarray(latest["J"])
 

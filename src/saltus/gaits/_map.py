@@ -268,9 +268,9 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
 def _check_inputs(gait: Gait, knobs: Mapping[str, Any]) -> None:
     """Refuse knobs that would drive an actuator beyond its limit."""
     plan = plan_of(gait)
-    columns = np.array(np.broadcast_arrays(*knobs.values(), 0.0)[:-1], dtype=float).reshape(len(knobs), -1)
+    every = dict(zip(knobs, (values.ravel() for values in np.broadcast_arrays(*knobs.values(), 0.0)), strict=False))
     for k in range(len(gait.phases)):
-        plan.check_limits(k, np.array(plan.inputs[k](columns, gait.robot.parameter_values)[0]))
+        plan.check_limits(k, plan.inputs_of(k, every))
 
 
 def _robots(gait: Gait, grid: Mapping[str, np.ndarray]) -> list[tuple[Gait, np.ndarray, tuple[float, float]]]:
