@@ -19,7 +19,7 @@ def search_command(
     set_: Values = None,
     radius: Annotated[float, typer.Option(help="The largest spectral radius that will do.")] = 0.8,
     rise: Annotated[float, typer.Option(help="By how much the hold shall rise in a cycle, m.")] = 0.0,
-    climb: Annotated[bool, typer.Option("--climb", help="Then follow it to larger rises.")] = False,
+    climb: Annotated[float | None, typer.Option(help="Then follow it to larger rises, up to this one, m.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
     starts: Annotated[int, typer.Option(help="How many random starts at most.")] = 200,
     cycles: Annotated[int, typer.Option(help="Cycles in which differences must die out.")] = 500,
@@ -28,6 +28,8 @@ def search_command(
     """Search for a gait that is stable by the clock alone, with times in whole milliseconds."""
     from saltus import gaits
 
+    if climb is not None and not climb > rise:
+        raise InputError(f"--climb must be above --rise, got {climb:g} and {rise:g} m")
     if not 0 < radius <= 1:
         raise InputError(f"--radius must be above 0 and at most 1, got {radius:g}")
     for option, value in (("--starts", starts), ("--cycles", cycles)):
@@ -38,8 +40,8 @@ def search_command(
         found = gaits.find_stable(
             made, radius=radius, rise=rise, seed=seed, starts=starts, cycles=cycles, progress=lambda k, _: show(k)
         )
-    if climb:
-        found = gaits.climb(found, cycles=cycles)
+    if climb is not None:
+        found = gaits.climb(found, most=climb, cycles=cycles)
     content = {"robot": robot, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
     if as_json:
         print_json(content)

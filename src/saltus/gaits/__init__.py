@@ -6,6 +6,7 @@ from typing import Any
 
 from saltus import registry
 from saltus.errors import InputError
+from saltus.gaits._catch import Catch, catches
 from saltus.gaits._continuation import Change, Family, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
@@ -19,6 +20,7 @@ from saltus.gaits._rest import Collisionless, Rest, collisionless
 from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
 
 __all__ = [
+    "Catch",
     "Change",
     "Collisionless",
     "Cycle",
@@ -34,6 +36,7 @@ __all__ = [
     "Recovery",
     "Rest",
     "StableGait",
+    "catches",
     "check_axes",
     "check_iteration",
     "check_map_target",

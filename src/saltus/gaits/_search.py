@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from saltus.errors import InputError, SaltusError
+from saltus.gaits._catch import catches
 from saltus.gaits._cycle import Cycles, run_many
 from saltus.gaits._fixed import FixedPoint, solve, spectral_radius
 from saltus.gaits._gait import Gait
@@ -69,6 +70,7 @@ class StableGait:
             "cycles": self.recovery.cycles,
             "drift": self.recovery.drift,
             "starts_tried": self.starts,
+            "catches": [catch.to_dict() for catch in catches(self.fixed.cycle)],
         }
 
 
