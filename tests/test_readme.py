@@ -33,7 +33,7 @@ def test_hands_are_changed_by_a_function_of_the_reader(tmp_path, monkeypatch):
     names, printed = perform(block, tmp_path, monkeypatch)
     run = names["run"]
     swaps = [event for event in run.events if event.guard == "command"]
-    assert [event.mode_after.split()[0] for event in swaps] == ["A:open", "A:closed", "A:open", "A:closed", "A:open"]
+    assert [event.mode_after for event in swaps] == ["B:closed", "A:closed", "B:closed", "A:closed", "B:closed"]
     assert [event.t for event in swaps] == [k * 1e-3 for k in range(428, 4000, 861)]
     places = [run.mesh.positions[run.mesh.t.searchsorted(event.t), :4] for event in swaps]
     assert all(abs(place[0] - place[2]) == pytest.approx(0.507, abs=0.01) for place in places)

@@ -82,6 +82,11 @@ CASES = {
     "monkeybot: exchanges hands twice": (
         saltus.robots.monkeybot, {}, 1.5, Timed(swap_t=0.4, cycle_t=0.9, motor_t=0.03, torque=0.7), None, {"command"},
     ),
+    "monkeybot: rubs at its hands": (
+        lambda: saltus.robots.monkeybot(hand_dry=0.05, hand_viscous=0.01, elbow_viscous=0.002),
+        {"dtheta1": 3.0, "dtheta2": 2.0}, 1.2, Timed(swap_t=0.6, cycle_t=1.0, motor_t=0.03, torque=0.7), None,
+        {"command", "A_pivot.turn"},
+    ),
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from saltus.contact._grip import Bar, Grip, Line, Wall
 from saltus.contact._ground import GroundPoint, Wheel
 from saltus.contact._joint import JointUnit
 from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, law_names, newton, plastic
+from saltus.contact._pivot import Pivot
 from saltus.contact._unit import GRIP, JUMP, SLOTS, Unit
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "JointUnit",
     "Law",
     "Line",
+    "Pivot",
     "Unit",
     "Wall",
     "Wheel",

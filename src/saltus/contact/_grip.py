@@ -129,6 +129,7 @@ class Grip:
 
     kind = GRIP
     coordinate = None
+    gate = None
     law = None
     statuses = ("open", "closed", "reaching", "released")
     guard_names = (("", "", ""), ("", "", ""), ("catch", "", ""), ("leave", "", ""))

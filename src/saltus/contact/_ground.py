@@ -51,6 +51,7 @@ class _OnGround:
 
     kind = GROUND
     coordinate = None
+    gate = None
     held_name = "stick"
     guard_names = (("touch", "", ""), ("lift", "cone+", "cone-"), ("lift", "turn", ""), ("lift", "turn", ""))
     impacts = ("touch",)

@@ -46,6 +46,7 @@ class JointUnit:
     upper: Any = math.inf
 
     kind = JOINT
+    gate = None
     law = None
     statuses = ("free", "stuck", "free+", "free-", "lower", "upper")
     guard_names = (

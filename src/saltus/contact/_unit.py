@@ -72,6 +72,10 @@ class Unit(Protocol):
         """The coordinate that its one row is, if it is one."""
 
     @property
+    def gate(self) -> str | None:
+        """The grip that must be closed for it to act, if there is one."""
+
+    @property
     def law(self) -> Law | None:
         """What happens at an impact; None where that is not for the user to choose."""
 

@@ -4,7 +4,7 @@ from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import candidates, margins, slides
 from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
-from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_inputs
+from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_gates, set_inputs
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)
@@ -21,6 +21,7 @@ TIE, ROUNDING, NOISE = 1e-9, 1e-12, 1e-13
 def candidates_of_all(I, D, widen):
     """Set the candidate statuses of all units from their flags; ``widen`` forgets named ones."""
     never_inline()
+    set_gates(I, D)
     for unit in range(I[L.NUNIT]):
         if widen or I[I[L.CANDIDATES] + unit] == 0:
             I[I[L.CANDIDATES] + unit] = candidates(

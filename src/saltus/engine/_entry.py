@@ -8,7 +8,7 @@ from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
 from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
-from saltus.engine._flow import flow, set_inputs
+from saltus.engine._flow import flow, set_gates, set_inputs
 from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
@@ -114,6 +114,7 @@ def flags_of_closed(I):
 def presume(I, D):
     """Until the mode is chosen, which needs the inputs, tell the controller what is known of it."""
     never_inline()
+    set_gates(I, D)
     for unit in range(I[L.NUNIT]):
         I[I[L.STATUS] + unit] = presumed(
             I[I[L.KIND] + unit],

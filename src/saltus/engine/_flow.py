@@ -6,6 +6,7 @@ import numpy as np
 
 from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import holds, slides
+from saltus.contact._grip import CLOSED
 from saltus.contact._ground import tie
 from saltus.contact._joint import PLUS, STUCK
 from saltus.contact._unit import GRIP, GROUND, JOINT
@@ -40,16 +41,29 @@ def set_inputs(I, D, t, y):
 
 
 @compiled
+def set_gates(I, D):
+    """Give units that act only while a grip is closed their friction then, and none else."""
+    for unit in range(I[L.NUNIT]):
+        gate, c = I[I[L.GATE] + unit], I[L.COEF] + L.COEFFICIENTS * unit
+        if gate >= 0:
+            D[c] = D[c + 3] if I[I[L.STATUS] + gate] == CLOSED else 0.0
+
+
+@compiled
 def make_plan(I, D):
     """List the unknown contact forces of the present mode, a row each, and what is tied to it; and given forces."""
     never_inline()
     I[L.NACTIVE] = I[L.NGIVEN] = I[L.NCLOSED] = 0
     for r in range(I[L.NROW]):
-        D[I[L.GIVEN] + r] = 0.0
+        D[I[L.GIVEN] + r] = D[I[L.DAMP] + r] = 0.0
+    set_gates(I, D)
     for unit in range(I[L.NUNIT]):
         kind, status, row = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], I[I[L.ROW] + unit]
         c = D[I[L.COEF] + L.COEFFICIENTS * unit]
-        still, moves = holds(kind, status), slides(kind, status)
+        still, moves, gate = holds(kind, status), slides(kind, status), I[I[L.GATE] + unit]
+        if gate >= 0 and not still and I[I[L.STATUS] + gate] == CLOSED:
+            D[I[L.DAMP] + row] = D[I[L.COEF] + L.COEFFICIENTS * unit + 4]
+            I[L.NGIVEN] += 1
         if not still and not moves:
             continue
         I[L.NCLOSED] += 1
@@ -237,7 +251,7 @@ def _assemble(I, D, lam):
     A, b, S = I[L.W_A], I[L.W_B], I[L.SOLVE]
     rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
     for r in range(nr):
-        D[lam + r] = D[I[L.GIVEN] + r]
+        D[lam + r] = D[I[L.GIVEN] + r] - D[I[L.DAMP] + r] * D[I[L.W_V] + r]
     w = n + 1
     for i in range(n):
         row = I[rows + i]
@@ -285,12 +299,12 @@ def constrained(I, D, dy, lam):
             lost -= D[lam + I[I[L.ACTIVE_PAIR] + i]] * D[V + I[I[L.ACTIVE_PAIR] + i]]
     for r in range(nr):
         force = D[lam + r]
-        lost -= D[I[L.GIVEN] + r] * D[V + r]
+        lost -= (D[I[L.GIVEN] + r] - D[I[L.DAMP] + r] * D[V + r]) * D[V + r]
         if force != 0.0:
             for i in range(nv):
                 D[dy + nq + i] += force * D[MJ + r * nv + i]
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] == JOINT and holds(JOINT, I[I[L.STATUS] + unit]):
+        if I[I[L.COORDINATE] + unit] >= 0 and holds(JOINT, I[I[L.STATUS] + unit]):
             D[dy + nq + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
     D[dy + nx] = D[I[L.W_POWER]]
     D[dy + nx + 1] = D[I[L.W_POWER] + 1]
@@ -383,7 +397,7 @@ def project(I, D, y):
             break
     _move(I, D, y, 1)
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] == JOINT and holds(JOINT, I[I[L.STATUS] + unit]):
+        if I[I[L.COORDINATE] + unit] >= 0 and holds(JOINT, I[I[L.STATUS] + unit]):
             where = I[I[L.COORDINATE] + unit]
             D[y + where] = D[I[L.ANCHOR] + I[I[L.ROW] + unit]]
             D[y + I[L.NQ] + where] = 0.0

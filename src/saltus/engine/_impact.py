@@ -309,7 +309,7 @@ def _set_flags(I, D, y):
             # dry friction gives no impulse: what stuck moves with the rest
             I[I[L.TOUCH] + unit] = max(resting, strike) if stopped else 0
             I[I[L.STILL] + unit] = 1 if stopped else 0
-            if stopped:
+            if stopped and I[I[L.COORDINATE] + unit] >= 0:
                 D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly: rounding is not a motion into the stop
             continue
         if resting == 0 and strike == 0:
@@ -366,7 +366,7 @@ def stop_turning(I, D, t, y):
     for r in range(I[L.NROW]):
         D[I[L.IMPULSE] + r] = 0.0
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] == JOINT and I[I[L.STILL] + unit] == 1:
+        if I[I[L.COORDINATE] + unit] >= 0 and I[I[L.STILL] + unit] == 1:
             D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
 
 

@@ -117,6 +117,7 @@ _DOUBLES = [
     "SOLVE",  # the small linear system
     "WEIGHT",
     "ACTIVE_TIE",
+    "DAMP",  # force per velocity of contact rows
     "GIVEN",  # forces of contact rows that the mode prescribes
     "MARGIN",  # margins of consistency, at once and a moment later
     "ACC",  # accelerations of the contact rows
@@ -140,6 +141,7 @@ _INTEGERS = [
     "WAS",  # status before the present event
     "ROW",
     "COORDINATE",  # which one a joint's unit is about
+    "GATE",  # grip without which it does not act, or -1
     "ANGLE",  # coordinate is an angle
     "LAW",
     "TOUCH",  # on the ground with no normal velocity, closed, at the lower stop (2: at the upper)

@@ -294,8 +294,8 @@ def _new_arenas(
         "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
         "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "BASE": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
         "ROOT": ng,
-        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "MARGIN": 4 * nunit, "ACC": nr,
-        "IMPULSE": nr,
+        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "DAMP": nr, "MARGIN": 4 * nunit,
+        "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
         "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 4, "EVENT": event_row(system),
     }  # fmt: skip
@@ -305,6 +305,7 @@ def _new_arenas(
         "WAS",
         "ROW",
         "COORDINATE",
+        "GATE",
         "LAW",
         "TOUCH",
         "STILL",
@@ -343,10 +344,12 @@ def _new_arenas(
     D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
     D[I[L.LEFT] : I[L.LEFT] + nunit] = math.nan
     D[coefficient_places(system, I)] = system.constants[2]
+    names = [unit.name for unit in system.units]
     for k, unit in enumerate(system.units):
         I[I[L.KIND] + k] = unit.kind
         I[I[L.ROW] + k] = system.first_rows[k]
         I[I[L.COORDINATE] + k] = -1 if unit.coordinate is None else m.index(unit.coordinate.name)
+        I[I[L.GATE] + k] = -1 if unit.gate is None else names.index(unit.gate)
         I[I[L.LAW] + k] = 0 if unit.law is None else law_address(unit.law)
     actions = {"ignore": L.IGNORE, "record": L.RECORD, "terminal": L.TERMINAL}
     for k, guard in enumerate(system.guards):

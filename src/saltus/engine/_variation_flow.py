@@ -2,6 +2,7 @@
 
 from saltus._native import call_kernel, compiled, never_inline
 from saltus.contact._behaviour import holds
+from saltus.contact._grip import CLOSED
 from saltus.contact._joint import PLUS
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
@@ -74,6 +75,21 @@ def linear_flow(I, D, Q, t, y, X, columns, k, lam, out):
 
 
 @compiled
+def _linear_damping(I, D, Q, unit, x, p, forces, J):
+    """Change of the viscous friction of a row that is linear in the coordinates."""
+    never_inline()
+    nx, n_p, nv, nr, row, gate = I[L.NX], Q[NP], I[L.NV], I[L.NROW], I[I[L.ROW] + unit], I[I[L.GATE] + unit]
+    status = I[I[L.STATUS] + unit]
+    if gate < 0 or I[I[L.STATUS] + gate] != CLOSED or holds(JOINT, status):
+        return
+    speed = 0.0
+    for j in range(nv):
+        speed += D[J + j * nr + row] * D[x + I[L.NQ] + j]
+    change = D[Q[COEF_P] + (L.COEFFICIENTS * unit + 4) * n_p + p - nx] if nx <= p < nx + n_p else 0.0
+    D[forces + row] -= D[I[L.DAMP] + row] * speed + change * D[I[L.W_V] + row]
+
+
+@compiled
 def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
     """Changes of contact forces that keep the closed rows from accelerating, added to the accelerations."""
     never_inline()
@@ -87,6 +103,8 @@ def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
         if change != 0.0 and kind != GRIP and (status == 2 or status == 3):  # slides
             sign = -1.0 if status == PLUS else 1.0
             D[forces + row] = sign * change * (D[lam + row + 1] if kind == GROUND else 1.0)
+        if I[I[L.GATE] + unit] >= 0:
+            _linear_damping(I, D, Q, unit, x, p, forces, J)
     for i in range(n):
         row = I[rows + i]
         total = D[DB + p * nr + row] if p >= 0 else 0.0
@@ -113,7 +131,7 @@ def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
             for j in range(nv):
                 D[acc + j] += D[forces + r] * D[I[L.W_MJ] + r * nv + j]
     for unit in range(I[L.NUNIT]):
-        if I[I[L.KIND] + unit] == JOINT and holds(JOINT, I[I[L.STATUS] + unit]):
+        if I[I[L.COORDINATE] + unit] >= 0 and holds(JOINT, I[I[L.STATUS] + unit]):
             D[acc + I[I[L.COORDINATE] + unit]] = 0.0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus.contact import GRIP
+from saltus.contact import GRIP, JointUnit
 from saltus.contact._unit import JOINT
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import Guard, HybridSystem
@@ -91,9 +91,23 @@ class HeldSystem:
             unit
             for unit, values in zip(robot.units, robot.unit_coefficients, strict=True)
             if unit.kind == JOINT
+            and unit.gate is None
             and (unit.possible(values) != (0,) or not all(_is_zero(c, robot) for _, c in unit.damping))
         ]
+        for unit, values in zip(robot.units, robot.unit_coefficients, strict=True):
+            if unit.gate is not None and unit.gate == self.holds and max(values[3:]) > 0:
+                units.append(self._joint(unit))
         return HybridSystem(self.mechanism, units=tuple(units), guards=tuple(self.guards), values=dict(robot.values))
+
+    def _joint(self, pivot: Any) -> JointUnit:
+        """The friction of a pivot that holds at all times, as that of a joint."""
+        for name in self.mechanism.coordinates:
+            coordinate = self.mechanism.coordinate(name)
+            if ca.is_equal(ca.SX(pivot.angle), coordinate.symbol):
+                return JointUnit(coordinate, coulomb=pivot.coulomb, viscous=pivot.viscous)
+        raise InputError(
+            f"phases in which {self.holds} holds have no friction at {pivot.name}: its angle is no coordinate"
+        )
 
     def ending(self, guard: str) -> HybridSystem:
         """The system in which a phase ends by one of the guards, and the others are not looked at."""

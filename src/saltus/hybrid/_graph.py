@@ -12,6 +12,7 @@ from typing import Any
 
 from saltus._write import check_path, write
 from saltus.contact import JUMP
+from saltus.contact._grip import CLOSED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._diagram import dot, graphviz, mermaid, svg
 from saltus.hybrid._system import HybridSystem
@@ -162,11 +163,13 @@ def possible(system: HybridSystem, *, by_unit: bool = False) -> ModeGraph:
     count = math.prod(map(len, statuses))
     if count > MOST_MODES or (by_unit and system.units):
         return _unit_by_unit(system, statuses, changes, count)
-    modes = {mode: system.mode_name(mode) for mode in itertools.product(*statuses)}
+    modes = {mode: system.mode_name(mode) for mode in itertools.product(*statuses) if _fits(system, statuses, mode)}
     edges = []
     for mode, name in modes.items():
         for k, change in _from(mode, changes):
-            edges.append(Edge(name, modes[(*mode[:k], change.new, *mode[k + 1 :])], change.label, change.kind))
+            target = (*mode[:k], change.new, *mode[k + 1 :])
+            if target in modes:
+                edges.append(Edge(name, modes[target], change.label, change.kind))
     edges += [Edge(modes[old], modes[new], "several at once", "together") for old, new in _together(modes, changes)]
     nodes, own = _own_guards(system, list(modes.values()))
     return ModeGraph(
@@ -174,6 +177,15 @@ def possible(system: HybridSystem, *, by_unit: bool = False) -> ModeGraph:
         f"{system.name}: possible modes" + (", one unit changing at a time" if len(system.units) > 1 else ""),
         (*(Node(name, label="\n".join(system.mode_words(mode))) for mode, name in modes.items()), *nodes),
         (*edges, *own),
+    )
+
+
+def _fits(system: HybridSystem, statuses: Sequence[Sequence[int]], mode: Sequence[int]) -> bool:
+    """Whether units that act only while a grip is closed do so."""
+    names = [unit.name for unit in system.units]
+    return all(
+        unit.gate is None or len(own) == 1 or (status == 0) == (mode[names.index(unit.gate)] != CLOSED)
+        for unit, own, status in zip(system.units, statuses, mode, strict=True)
     )
 
 
@@ -208,7 +220,7 @@ def _together(
             if change.new not in choices[k]:
                 choices[k].append(change.new)
         for new in itertools.product(*choices):
-            if sum(a != b for a, b in zip(mode, new, strict=True)) > 1:
+            if new in modes and sum(a != b for a, b in zip(mode, new, strict=True)) > 1:
                 pairs.append((mode, new))
     return pairs
 

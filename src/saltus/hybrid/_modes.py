@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus.contact._grip import CLOSED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
 from saltus.mechanism import Dynamics, MassSolver
@@ -127,7 +128,7 @@ def symbolic_mode(system: HybridSystem, mode: Any = None) -> SymbolicMode:
     drift = ca.vertcat(*(drift for _, drift in rows)) if rows else ca.SX.zeros(0)
     closed: list[int] = []
     ties: list[tuple[int, int, Any]] = []
-    g = ca.SX.zeros(len(rows))
+    g, names = ca.SX.zeros(len(rows)), [unit.name for unit in system.units]
     first = 0
     for unit, status in zip(system.units, statuses, strict=True):
         equations = unit.equations(status)
@@ -136,6 +137,8 @@ def symbolic_mode(system: HybridSystem, mode: Any = None) -> SymbolicMode:
         ties += [(first + row, first + to, ratio) for row, to, ratio in equations.ties if first + to in closed]
         for row, force in equations.given:
             g[first + row] = force
+        if unit.gate is not None and not equations.closed and statuses[names.index(unit.gate)] == CLOSED:
+            g[first] -= unit.coefficients[4] * (J[first, :] @ d.v)
         first += len(unit.rows)
     T = ca.SX(len(rows), len(closed))
     for column, row in enumerate(closed):

@@ -87,6 +87,7 @@ class HybridSystem:
             raise InputError(f"{self.name}: units and guards must have different names, got {names}")
         object.__setattr__(self, "values", full)
         self._check_guards()
+        self._check_gates()
         if self.symmetry is not None:
             self.symmetry.check(self.mechanism)
         for unit in self.units:
@@ -360,6 +361,15 @@ class HybridSystem:
                     f"guard {guard.name!r} of {self.name} must be one number made of its coordinates, velocities, "
                     f"parameters and time, got {guard.expression}"
                 )
+
+    def _check_gates(self) -> None:
+        q = self.mechanism.q
+        grips = {unit.name for unit in self.units if unit.kind == GRIP}
+        for unit in self.units:
+            if unit.gate is not None and unit.gate not in grips:
+                raise InputError(f"{self.name}'s {unit.name} acts while {unit.gate} is closed, which is no grip of its")
+            if unit.gate is not None and ca.depends_on(ca.jacobian(ca.SX(unit.rows[0][1]), q), q):
+                raise InputError(f"{self.name}'s {unit.name}: its angle must be a sum of coordinates")
 
     def _check_constants(self) -> None:
         for body, mass, inertia in zip(self.mechanism.bodies.values(), *self.constants[:2], strict=True):

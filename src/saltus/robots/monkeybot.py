@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from saltus.contact import Grip, JointUnit
+from saltus.contact import Grip, JointUnit, Pivot
 from saltus.hybrid import Guard, HybridSystem, Symmetry, wrapped
 from saltus.mechanism import Floating, Mechanism, Revolute
 
@@ -25,6 +25,8 @@ def build() -> HybridSystem:
     limit = m.parameter("torque_limit", 20.0, "N m", "of the motor at the elbow", source="assumed", lower=0)
     dry = m.parameter("elbow_dry", 0.0, "N m", "constant friction of the elbow", lower=0)
     viscous = m.parameter("elbow_viscous", 0.0, "N m s/rad", "viscous friction of the elbow", lower=0)
+    hand_dry = m.parameter("hand_dry", 0.0, "N m", "constant friction about the hand that holds", lower=0)
+    hand_viscous = m.parameter("hand_viscous", 0.0, "N m s/rad", "viscous friction about the hand that holds", lower=0)
     m.gravity = g
     upper = m.body("link A", Floating("x", "y", "theta1"), mass=m1, inertia=I1, com=(0, -r1))
     lower = m.body("link B", Revolute("theta2", at=(0, -L1)), parent=upper, mass=m2, inertia=I2, com=(0, -r2))
@@ -33,9 +35,16 @@ def build() -> HybridSystem:
     elbow = m.point("elbow", upper, (0, -L1))
     b = m.point("B", lower, (0, -L2))
     theta1, theta2 = m.coordinate("theta1").symbol, m.coordinate("theta2").symbol
+    hand_a, hand_b = Grip(a, closed=True), Grip(b)
     return HybridSystem(
         m,
-        units=(Grip(a, closed=True), Grip(b), JointUnit(m.coordinate("theta2"), coulomb=dry, viscous=viscous)),
+        units=(
+            hand_a,
+            hand_b,
+            JointUnit(m.coordinate("theta2"), coulomb=dry, viscous=viscous),
+            Pivot(hand_a, theta1, hand_dry, hand_viscous),
+            Pivot(hand_b, theta1 + theta2, hand_dry, hand_viscous),
+        ),
         guards=(
             Guard("level", b.position[1] - a.position[1], "ignore", "both", "B passes A's height"),
             Guard("vertical_A", elbow.position[0] - a.position[0], "ignore", "both", "link A passes the vertical"),
@@ -50,7 +59,7 @@ def build() -> HybridSystem:
                 "theta1": wrapped(math.pi + theta1 + theta2),
                 "theta2": -theta2,
             },
-            units={"A": "B", "B": "A"},
+            units={"A": "B", "B": "A", "A_pivot": "B_pivot", "B_pivot": "A_pivot"},
             parameters={"m1": m2, "m2": m1, "L1": L2, "L2": L1, "r1": L2 - r2, "r2": L1 - r1, "I1": I2, "I2": I1},
         ),
         skeleton=(("A", "elbow"), ("elbow", "B")),
