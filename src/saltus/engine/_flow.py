@@ -251,7 +251,10 @@ def _assemble(I, D, lam):
     A, b, S = I[L.W_A], I[L.W_B], I[L.SOLVE]
     rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
     for r in range(nr):
-        D[lam + r] = D[I[L.GIVEN] + r] - D[I[L.DAMP] + r] * D[I[L.W_V] + r]
+        D[lam + r] = D[I[L.GIVEN] + r]
+    if I[L.NGIVEN] > 0:
+        for r in range(nr):
+            D[lam + r] -= D[I[L.DAMP] + r] * D[I[L.W_V] + r]
     w = n + 1
     for i in range(n):
         row = I[rows + i]
@@ -299,7 +302,8 @@ def constrained(I, D, dy, lam):
             lost -= D[lam + I[I[L.ACTIVE_PAIR] + i]] * D[V + I[I[L.ACTIVE_PAIR] + i]]
     for r in range(nr):
         force = D[lam + r]
-        lost -= (D[I[L.GIVEN] + r] - D[I[L.DAMP] + r] * D[V + r]) * D[V + r]
+        if I[L.NGIVEN] > 0:
+            lost -= (D[I[L.GIVEN] + r] - D[I[L.DAMP] + r] * D[V + r]) * D[V + r]
         if force != 0.0:
             for i in range(nv):
                 D[dy + nq + i] += force * D[MJ + r * nv + i]
