@@ -19,8 +19,6 @@ from saltus.gaits._cycle import run_cycle, run_many
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import Phase
 
-TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
-
 # How much faster a guess may be made until it reaches the end of the first phase.
 FASTER = (1.0, 1.001, 1.003, 1.01, 1.03, 1.1)
 
@@ -55,7 +53,7 @@ class Backwards:
         times = np.where(ends.good, ends.period, np.inf)
         soon = int(np.argmax(times <= 1.3 * times.min()))
         chosen = {name: float(value * factors[name][soon]) for name, value in start.items()}
-        return np.asarray(run_cycle(only, chosen, **TIGHT).runs[0].x[-1])
+        return np.asarray(run_cycle(only, chosen).runs[0].x[-1])
 
     def on_guard(self, y: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
         """A state moved onto the guard by one of its coordinates, and its derivative by the others."""
@@ -77,7 +75,7 @@ class Backwards:
     def start(self, y: np.ndarray) -> tuple[dict[str, float], np.ndarray]:
         """The start from which the first phase comes to an end, and its derivative by that end."""
         names = self.reverse.state_names
-        back = run_cycle(self.reverse, dict(zip(names, self.sign * y, strict=True)), derivatives=True, **TIGHT)
+        back = run_cycle(self.reverse, dict(zip(names, self.sign * y, strict=True)), derivatives=True)
         assert back.jacobian is not None
         x = self.sign * np.array(list(back.final.values()))
         return dict(zip(names, x.tolist(), strict=True)), self.sign[:, None] * back.jacobian * self.sign
@@ -103,7 +101,7 @@ def shoot_backwards(gait: Gait, guess: Mapping[str, float], knobs: Mapping[str, 
         try:
             y, D = backwards.on_guard(y, place)
             start, by_end = backwards.start(y)
-            cycle = run_cycle(gait, {name: start[name] for name in gait.free}, knobs, derivatives=True, **TIGHT)
+            cycle = run_cycle(gait, {name: start[name] for name in gait.free}, knobs, derivatives=True)
         except SaltusError:
             return np.full(len(free) + len(given), 1e3)
         assert cycle.jacobian is not None

@@ -15,7 +15,9 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import CLOCK, DURATION
 
+# How exactly many cycles are run, and one alone, if nothing is said.
 OPTIONS: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
+EXACT: dict[str, Any] = {**OPTIONS, "rtol": 1e-12, "atol": 1e-13}
 
 
 @dataclass(frozen=True)
@@ -312,7 +314,7 @@ def run_cycle(
     **options: Any,
 ) -> Cycle:
     """One cycle, with its trajectories and, if asked for, exact derivatives by start and knobs."""
-    options = {**OPTIONS, **options}
+    options = {**EXACT, **options}
     plan, values, begin = plan_of(gait), gait.knob_values(knobs), gait.state(start)
     x = np.array(list(begin.values()), dtype=float)
     n, nk = len(x), len(values)

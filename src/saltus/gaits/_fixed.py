@@ -20,8 +20,6 @@ GRAZING = 1e-5
 # A search by state that ends this near to a gait that loses nothing was on its way there, rad and rad/s.
 NEAR = 0.01
 
-TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
-
 
 @dataclass(frozen=True)
 class FixedPoint:
@@ -72,7 +70,7 @@ class FixedPoint:
         """Of the map over one period of the clock, in all coordinates and velocities."""
         if self.by_clock is not None:
             return self.by_clock.multipliers
-        return multipliers(run_cycle(self.timed, derivatives=True, **TIGHT))
+        return multipliers(run_cycle(self.timed, derivatives=True))
 
     @property
     def travel(self) -> tuple[float, float]:
@@ -131,19 +129,20 @@ def solve(
         if name not in gait.free and name not in values:
             raise InputError(f"gait {gait.name}: {name} is neither free on the section nor a knob")
     try:
-        return _newton(gait, start, values, wanted, travel, tolerance, most_steps)
+        found = _newton(gait, start, values, wanted, travel, tolerance, most_steps)
     except InputError:
         raise
     except SaltusError:
-        pass
-    nearer = {**start, **shoot_backwards(gait, start, values)}
-    try:
-        return _newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
-    except SaltusError:
-        found = _collisionless_near(gait, nearer, values)
-        if found is None:
-            raise
-        return found
+        nearer = {**start, **shoot_backwards(gait, start, values)}
+        try:
+            found = _newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
+        except SaltusError:
+            exact = _collisionless_near(gait, nearer, values)
+            if exact is None:
+                raise
+            return exact
+    # a search by state comes near to a gait that grazes, never there
+    return (_collisionless_near(gait, found.start, values) if found.grazing else None) or found
 
 
 def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, float]) -> FixedPoint | None:
@@ -210,7 +209,7 @@ def _newton(
 def evaluate(
     gait: Gait, start: Mapping[str, float], knobs: Mapping[str, float], travel: tuple[float | None, float | None]
 ) -> tuple[Cycle, np.ndarray]:
-    cycle = run_cycle(gait, {n: start[n] for n in gait.free}, knobs, derivatives=True, **TIGHT)
+    cycle = run_cycle(gait, {n: start[n] for n in gait.free}, knobs, derivatives=True)
     more = [cycle.travel[i] - goal for i, goal in enumerate(travel) if goal is not None]
     return cycle, np.concatenate([cycle.residual, more])
 
