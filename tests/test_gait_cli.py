@@ -176,3 +176,41 @@ def test_reproduce(call, tmp_path):
     assert page.count("data:image/png;base64,") == 8
     assert "not reproducible" in page
     assert json.loads((tmp_path / "report" / "ufford2009.json").read_text())["numbers"] == content["numbers"]
+
+
+def test_collisionless_gaits_are_told(call):
+    code, out, _ = call("collisionless", "monkeybot", "--json")
+    found = json.loads(out)["gaits"]
+    assert code == 0
+    assert len(found) == 2
+    assert all(gait["miss"] < 1e-12 and gait["error"] < 1e-20 and gait["multipliers"] is None for gait in found)
+
+
+def test_a_family_is_told(call):
+    code, out, _ = call(
+        "family", "monkeybot", "--knob", "motor_torque=2.9:3.1", "--guess", "dtheta1=0.75,dtheta2=11.08", "--set",
+        "motor_torque=3", "--json",
+    )  # fmt: skip
+    content = json.loads(out)
+    assert code == 0
+    assert len(content["points"]) > 1
+    assert all("leaves the span" in end for end in content["ends"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("search", "monkeybot", "--radius", "2"), "--radius"),
+        (("search", "monkeybot", "--starts", "0"), "--starts"),
+        (("search", "monkeybot", "--rise", "0.1", "--climb", "0.05"), "--climb"),
+        (("search", "monkeybot", "--type", "swing"), "draw its starts"),
+        (("search", "pendulum"), "no gait types"),
+        (("family", "monkeybot", "--knob", "motor_torque=5:2"), "smaller to a greater"),
+        (("family", "monkeybot", "--knob", "motor_torque"), "name=from:to"),
+        (("collisionless", "monkeybot", "--type", "pieces"), "at rest"),
+    ],
+)
+def test_bad_searches_are_refused_before_any_work(call, words, told):
+    code, _, error = call(*words)
+    assert code != 0
+    assert told in error

@@ -5,7 +5,7 @@ import pytest
 
 from saltus import robots
 from saltus.errors import SaltusError
-from saltus.gaits import collisionless, find_gait, follow, run_cycle, run_many, solve
+from saltus.gaits import catches, collisionless, error_map, find_gait, fixed_points, follow, run_cycle, run_many, solve
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -82,3 +82,34 @@ def test_collisionless_gait_by_states_grazes(swing):
     # a little more speed, so that the guard is reached at all
     fixed = run_cycle(swing, {name: value * (1 + 1e-9) for name, value in start.items()})
     assert fixed.speeds["switch"] < 1e-3
+
+
+@pytest.mark.parametrize("guess", [(0.5, 11.5), (0.7, 11.0), (1.0, 11.0), (0.3, 11.8)])
+def test_fixed_point_from_guesses_on_either_side_of_the_border(swing, powered, guess):
+    # the end of the first phase depends on the start as on a square root; the start on the end, smoothly
+    found = solve(swing, dict(zip(("dtheta1", "dtheta2"), guess, strict=True)), {"motor_torque": 3.0})
+    assert found.start == pytest.approx(powered.start, abs=1e-8)
+
+
+def test_fixed_points_of_a_map(swing, powered):
+    axes = ("dtheta1", np.linspace(0.4, 1.2, 17)), ("dtheta2", np.linspace(10.7, 11.5, 17))
+    found = fixed_points(error_map(swing.with_knobs(motor_torque=3.0), *axes), most=4)
+    assert len(found) == 1
+    assert found[0].start == pytest.approx(powered.start, abs=1e-8)
+
+
+def test_with_too_little_torque_the_search_by_state_grazes(swing):
+    found = solve(swing, {"dtheta1": 1.4, "dtheta2": 10.4})
+    assert found.grazing == ("switch",)
+    assert found.residual < 1e-10
+    assert np.abs(found.multipliers_timed).max() > 1.5
+    with pytest.raises(SaltusError, match="without speed"):
+        found.multipliers  # noqa: B018
+
+
+def test_how_the_hand_comes_to_its_catch(powered):
+    (catch,) = catches(powered.cycle)
+    assert catch.phase == "switch"
+    assert catch.speed[1] > 0  # the guard counts upward passages
+    assert catch.highest < 1e-6
+    assert "up from below" in catch.about
