@@ -43,7 +43,6 @@ from saltus.engine._tableau import find_method, step_part, step_source
 from saltus.engine._transition import transition
 from saltus.engine._wide import wide
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Dynamics
 
 _POINTER = ctypes.c_void_p
 
@@ -173,7 +172,7 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
         "gaps": emit("gaps", inputs, kinematic),
-        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _energy_sizes(d))),
+        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x))),
     }
 
 
@@ -188,14 +187,10 @@ def _size(value: Any, variables: Any) -> Any:
     return ca.sum1(ca.fabs(ca.jacobian(value, variables).T * variables))
 
 
-def _energy_sizes(d: Dynamics) -> Any:
-    """How far relative and absolute errors of the state carry in the energy and the work of inputs, over the error.
-
-    A torque that stays is a potential energy in all but name: errors of the angle are errors of its work.
-    """
-    slope = ca.fabs(ca.jacobian(d.kinetic + d.potential, d.x).T)
-    slope += ca.vertcat(ca.fabs(d.S @ d.u), ca.SX.zeros(d.v.numel()))
-    return ca.vertcat(ca.sum1(slope * ca.fabs(d.x)), ca.sum1(slope))
+def _sizes(value: Any, variables: Any) -> Any:
+    """How far relative and absolute errors of the variables carry, each over the error."""
+    slope = ca.jacobian(value, variables).T
+    return ca.vertcat(ca.sum1(ca.fabs(slope * variables)), ca.sum1(ca.fabs(slope)))
 
 
 _PROGRAMS: dict[tuple[str, ...], Program] = {}
