@@ -20,6 +20,12 @@ def _hold_both(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+def _hold(t, x, status, memory, p, data, piece, u, request):
+    u[0] = data[0]
+    request[0] = request[1] = 1
+    return 0
+
+
 def _let_go(t, x, status, memory, p, data, piece, u, request):
     u[0] = data[0]
     request[0] = request[1] = -1
@@ -222,3 +228,24 @@ def test_a_pole_of_the_force_is_no_zero():
         assert batch.status[0] in ("no_consistent_mode", "stalled", "step_collapse")
         assert batch.t_end[0] == pytest.approx(0.0037753861, abs=1e-9)
         assert batch.energy_worst[0] <= batch.energy_limit[0]
+
+
+def test_rounding_of_a_wound_up_angle_is_no_energy():
+    # held by both hands after 27 turns: the last digit of one angle, times the torque at the other, is 1e-11 J
+    monkeybot = robots.monkeybot(
+        L1=0.818260683179848, L2=0.15668655725052996, r1=0.54473, r2=0.06527, I1=0.021555263520841965,
+        I2=0.018373178856611227, g=0.0, torque_limit=125.60465562592265,
+        elbow_viscous=1.3394279320457534, hand_viscous=1.5210486575388216,
+    )  # fmt: skip
+    start = {
+        "x": 1.1919857430868195, "y": -0.03609108411488654, "theta1": 171.96615483746234, "theta2": 0.1288681124727038,
+        "dtheta1": -0.019660388141598976, "dtheta2": -0.022772593292832467,
+    }  # fmt: skip
+    run = simulate(
+        monkeybot, start, controller=Compiled(_hold, data=(200.0,), period=0.25), mode={"A": "closed"},
+        rtol=1.06e-8, atol=1.04e-13, until=0.3,
+    )  # fmt: skip
+    assert run.events[0].mode_after == "A:closed B:closed"
+    energy = run.check()["energy balance"]
+    assert energy.ok
+    assert 1e-11 < energy.value < energy.limit < 2e-10

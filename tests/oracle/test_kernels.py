@@ -76,7 +76,9 @@ def expected_outputs(system, *inputs):
     reach = [value(ca.SX(unit.reach)).item() for unit in system.units]
     guards = [value(guard.expression).item() for guard in system.guards]
     slope = value(ca.gradient(d.kinetic + d.potential, d.x)).ravel()
-    energies = [0.5 * v @ M @ v, value(d.potential).item(), np.abs(slope * inputs[1]).sum(), np.abs(slope).sum()]
+    pushed = np.abs(value(d.S) @ inputs[2]).sum() * np.abs(value(d.q)).sum()
+    sizes = [np.abs(slope * inputs[1]).sum(), np.abs(slope).sum(), pushed]
+    energies = [0.5 * v @ M @ v, value(d.potential).item(), *sizes]
     return {
         "free": free,
         "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),

@@ -13,6 +13,8 @@ from saltus.errors import unknown_name
 if TYPE_CHECKING:
     from saltus.engine._trajectory import Samples, Trajectory
 
+EPSILON = np.finfo(float).eps
+
 
 @dataclass(frozen=True)
 class Check:
@@ -79,18 +81,20 @@ def _energy(run: Trajectory) -> Check:
     s = run.mesh
     sizes = [s.kinetic, s.potential - s.potential[0], 0.5 * s.energy_sizes[:, 0], *s.integrals.T]
     scale = max(float(np.abs(size).max()) for size in sizes)
-    limit = float(energy_limit(run.steps, scale, s.energy_sizes[:, 1].max(), run.rtol, run.atol))
+    slope, pushed = s.energy_sizes[:, 1].max(), s.energy_sizes[1:, 2].max(initial=0.0)
+    limit = float(energy_limit(run.steps, scale, slope, pushed, run.rtol, run.atol))
     return Check("energy balance", float(np.abs(energy_residual(s)).max()), limit, "J")
 
 
-def energy_limit(steps: Any, scale: Any, slope: Any, rtol: float, atol: float) -> Any:
+def energy_limit(steps: Any, scale: Any, slope: Any, pushed: Any, rtol: float, atol: float) -> Any:
     """How far the energy balance may be missed, J.
 
     ``scale`` is the largest energy of the run, with parts that cancel, since the state they are made of is
-    only known to a relative error; ``slope`` is the largest change of energy per absolute error of the state.
+    only known to a relative error; ``slope`` is the largest change of energy per absolute error of the state;
+    ``pushed`` is the largest product of inputs and coordinates, whose rounding is work that nobody counts.
     """
     # each step may miss by the tolerance; misses add up along the run, but mostly cancel
-    return 1e-11 + (20 + 0.2 * steps) * (rtol * scale + atol * np.maximum(1.0, slope))
+    return 1e-11 + (20 + 0.2 * steps) * (rtol * scale + atol * np.maximum(1.0, slope) + EPSILON * pushed)
 
 
 def _contacts(run: Trajectory) -> list[Check]:

@@ -178,8 +178,8 @@ class Batch:
     @cached_property
     def energy_limit(self) -> np.ndarray:
         """What the audit of a run allows it to be, J."""
-        largest, steepest = self.doubles[:, M.R_LARGEST], self.doubles[:, M.R_STEEPEST]
-        limit: np.ndarray = energy_limit(self.steps, largest, steepest, self.options["rtol"], self.options["atol"])
+        sizes = (self.doubles[:, place] for place in (M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED))
+        limit: np.ndarray = energy_limit(self.steps, *sizes, self.options["rtol"], self.options["atol"])
         return limit
 
     def check(self) -> Audit:

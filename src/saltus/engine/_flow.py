@@ -409,6 +409,6 @@ def project(I, D, y):
 
 @compiled
 def energies(I, D, t, y):
-    """Kinetic and potential energy, and how far relative and absolute errors carry, written to ENERGIES."""
+    """Kinetic and potential energy, and how far errors of the state carry in them and in work, written to ENERGIES."""
     never_inline()
     call_kernel(I[L.ENERGY], t, D, y, I[L.U], I[L.P], I[L.ENERGIES])

@@ -181,9 +181,10 @@ def __getattr__(name: str) -> int:
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 
 # The energy balance: lost in impacts, what energy and these losses were at the start, potential
-# energy there, largest energy seen, residual of the balance now and at its largest, steepest energy.
-(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST) = range(13, 20)
-D_HEADER = 20
+# energy there, largest energy seen, residual of the balance now and at its largest, steepest energy,
+# largest product of inputs and coordinates.
+(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED) = range(13, 21)
+D_HEADER = 21
 
 # Fields of an event's row, before its vectors.
 (E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)

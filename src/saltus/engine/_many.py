@@ -15,7 +15,7 @@ HEAD = 9
 (R_CODE, R_STEPS, R_REJECTED, R_EVENTS, R_SATURATED, R_REDUNDANT, R_STATUSES) = range(7)
 
 # Numbers that it leaves, before its state, the times of the kept events and the figures.
-(R_TIME, R_RESIDUAL, R_WORST, R_LARGEST, R_STEEPEST, R_STATE) = range(6)
+(R_TIME, R_RESIDUAL, R_WORST, R_LARGEST, R_STEEPEST, R_PUSHED, R_STATE) = range(7)
 
 # Moments at which a law of figures is called.
 START, EVENT, END = range(3)
@@ -93,6 +93,7 @@ def summarise(I, D, code, counts, first, results, second):
     results[second + R_WORST] = D[L.WORST]
     results[second + R_LARGEST] = D[L.LARGEST]
     results[second + R_STEEPEST] = D[L.STEEPEST]
+    results[second + R_PUSHED] = D[L.PUSHED]
     for unit in range(I[L.NUNIT]):
         counts[first + R_STATUSES + unit] = I[I[L.STATUS] + unit]
     counts[first + R_STEPS] = I[L.NSTEP]

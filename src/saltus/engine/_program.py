@@ -166,13 +166,15 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     # the kernel of rates is given the rate of the state in place of inputs
     rate = ca.SX.sym("rate", d.x.numel())
     rates = ca.jtimes(kinematic[len(positions) :], state, ca.vertcat(1, rate))
+    # closed contacts carry the rounding of one coordinate to others, on which inputs work
+    pushed = ca.sum1(ca.fabs(d.S @ d.u)) * ca.sum1(ca.fabs(d.q))
     return {
         "rates": emit("rates", (d.t, d.x, rate, d.p), rates),
         "sizes": emit("sizes", inputs, ca.vertcat(*sizes)),
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
         "gaps": emit("gaps", inputs, kinematic),
-        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x))),
+        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x), pushed)),
     }
 
 
@@ -297,7 +299,7 @@ def _new_arenas(
         "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "DAMP": nr, "MARGIN": 4 * nunit,
         "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
-        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 4, "EVENT": event_row(system),
+        "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 5, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
         "KIND",

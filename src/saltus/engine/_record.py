@@ -44,6 +44,7 @@ def watch(I, D, t, h):
     yn, nx = I[L.YN], I[L.NX]
     energies(I, D, t + h, yn)
     e = I[L.ENERGIES]
+    D[L.PUSHED] = max(D[L.PUSHED], D[e + 4])
     follow_energy(D, D[e], D[e + 1], D[e + 2], D[e + 3], D[yn + nx], D[yn + nx + 1], D[yn + nx + 2])
 
 

@@ -45,7 +45,7 @@ def sample(I, D, steps, index, fraction, count, statuses, out, what):
             states_on_step(steps, index[first] * length + L.S_VECTORS + nu, n, vectors, fraction, first, last, out, nx)
             first = last
         return 0
-    wide = ny + nr + nu + 4 + 2 * nr + nunit + I[L.NUSER]
+    wide = ny + nr + nu + 5 + 2 * nr + nunit + I[L.NUSER]
     arc = -1
     for k in range(count):
         row, start = index[k] * length, k * wide
@@ -70,7 +70,7 @@ def sample(I, D, steps, index, fraction, count, statuses, out, what):
         start += ny
         start = copy(D, I[L.LAM], out, start, nr)
         start = copy(D, I[L.U], out, start, nu)
-        start = copy(D, I[L.ENERGIES], out, start, 4)
+        start = copy(D, I[L.ENERGIES], out, start, 5)
         start = copy(D, I[L.GAP], out, start, 2 * nr + nunit + I[L.NUSER])
     return 0
 

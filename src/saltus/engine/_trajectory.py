@@ -261,10 +261,10 @@ class Trajectory:
 
     def _everything(self, times: np.ndarray, index: np.ndarray, fraction: np.ndarray) -> Samples:
         nx, ny, nr, nu, nunit, nuser = (int(self.integers[k]) for k in (L.NX, L.NY, L.NROW, L.NU, L.NUNIT, L.NUSER))
-        width = ny + nr + nu + 4 + 2 * nr + nunit + nuser
+        width = ny + nr + nu + 5 + 2 * nr + nunit + nuser
         rows = self._call_sampler(index, fraction, width, EVERYTHING)
         arc = self.step_rows[index, L.S_ARC].astype(int)
-        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, 2, nr, nr, nunit])
+        cuts = np.cumsum([nx, 3, nr, nu, 1, 1, 3, nr, nr, nunit])
         x, integrals, forces, inputs, kinetic, potential, sizes, positions, speeds, reach, guards = np.split(
             rows, cuts, axis=1
         )
