@@ -466,3 +466,16 @@ def test_two_units_on_one_coordinate():
     m.body("body", Prismatic("q"), mass=1.0)
     with pytest.raises(InputError, match="different names"):
         HybridSystem(m, units=(JointUnit(m.coordinate("q")), JointUnit(m.coordinate("q"))))
+
+
+def test_no_start_behind_a_wall():
+    wall = particle_with_hand("before_a_wall", Wall((0.1, 0.0), math.pi / 2, 0.05))
+    assert saltus.simulate(wall, {"x": 0.1}, until=0.1).status.name == "finished"
+    with pytest.raises(InputError, match=r"hand is 0\.2 m behind the surface of a wall"):
+        saltus.simulate(wall, {"x": 0.3}, until=0.1)
+    with pytest.raises(InputError, match=r"run 1: .*hand is 0\.2 m behind the surface of a wall"):
+        saltus.simulate_many(wall, {"x": [0.0, 0.3]}, until=0.1)
+    # a hand that is not asked to hold may pass through, and be caught from behind
+    through = saltus.simulate(wall, {"x": 0.0, "dx": 1.0}, controller=asks(hand=[(0.5, "close")]), until=1.0)
+    assert modes(through) == [("command", "closed")]
+    assert through.final["x"] == pytest.approx(0.5)

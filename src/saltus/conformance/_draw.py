@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from saltus import registry
-from saltus.contact import GRIP
+from saltus.contact import GRIP, Unit
 from saltus.control import PD, Compiled, Constant, Schedule, Sine
 from saltus.engine import Batch, simulate_many
 from saltus.engine._cases import columns
@@ -160,10 +160,15 @@ def _velocities(count: int, nv: int, random: np.random.Generator) -> np.ndarray:
     return v
 
 
+def _blocks(unit: Unit) -> bool:
+    """Whether there is somewhere that it must not start: of grips, those that hold on to walls."""
+    return unit.kind != GRIP or not ca.SX(unit.clearance).is_constant()
+
+
 def _clearances(system: HybridSystem, guards: bool) -> Any:
     """Clearances of units, and terminal guards, with their gradients: functions of state and parameters."""
     d = system.dynamics
-    parts = [unit.clearance for unit in system.units if unit.kind != GRIP]
+    parts = [unit.clearance for unit in system.units if _blocks(unit)]
     if guards:
         sign = {"down": 1, "up": -1}
         parts += [
@@ -184,7 +189,7 @@ def _lifted(
     function, nq = _clearances(system, True), system.mechanism.nq
     if function is None:
         return x, np.ones(len(x), dtype=bool)
-    contacts = sum(unit.kind != GRIP for unit in system.units)
+    contacts = sum(map(_blocks, system.units))
     height = np.where(touching, 0.0, 10.0 ** random.uniform(-6, 0.3, len(x)))
     for _ in range(40):
         values, gradients = columns(function, x, p)

@@ -102,7 +102,7 @@ def _numbers(batch: Batch) -> list[Fault]:
 def _places(batch: Batch) -> list[Fault]:
     """Good runs that end below the ground or beyond a stop."""
     system = batch.system
-    parts = [unit.clearance for unit in system.units]
+    parts = [unit.clearance for unit in system.units if unit.kind != GRIP]  # hands may pass through walls
     if not parts:
         return []
     d = system.dynamics

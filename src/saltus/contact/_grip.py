@@ -102,8 +102,12 @@ class Wall:
         return (*self.through, self.angle, self.capture)
 
     def reach(self, position: Any) -> Any:
+        return self.before(position) - self.capture
+
+    def before(self, position: Any) -> Any:
+        """How far a point is in front of the surface, m."""
         away = position - ca.vertcat(*self.through)
-        return ca.cos(self.angle) * away[1] - ca.sin(self.angle) * away[0] - self.capture
+        return ca.cos(self.angle) * away[1] - ca.sin(self.angle) * away[0]
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,8 @@ class Grip:
 
     @property
     def clearance(self) -> Any:
-        return ca.SX(0)
+        places = [hold.before(self.point.position) for hold in self.holds if isinstance(hold, Wall)]
+        return ca.mmin(ca.vertcat(*places)) if places else ca.SX(0)
 
     @property
     def coefficients(self) -> tuple[Any, ...]:
@@ -192,7 +197,7 @@ class Grip:
         return ""
 
     def blocked(self, clearance: float) -> str:
-        return ""
+        return f"{self.name} is {-clearance:.6g} m behind the surface of a wall; it must not be"
 
 
 @compiled

@@ -160,7 +160,7 @@ def _check_numbers(
 
 
 def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> None:
-    """Refuse a start that is inside the ground, beyond a stop or beyond a terminal guard."""
+    """Refuse a start that is inside the ground, behind a wall, beyond a stop or beyond a terminal guard."""
     for unit, gap in zip(system.units, gaps, strict=True):
         if gap < -1e-9:
             raise InputError(f"start of {system.name}: {unit.blocked(float(gap))}")
