@@ -122,7 +122,7 @@ def test_map_where_nothing_ends(call):
         (("gait", "monkeybot", "--set", "motor_torque=-1"), "at least 0"),
         (("gait", "monkeybot", "--set", "motor_torque=30"), "beyond its limit"),
         (("gait", "monkeybot", "--set", "motr_torque=1"), "motor_torque"),
-        (("gait", "monkeybot", "--set", "m1=2"), "m1 = 2 would be 1"),
+        (("gait", "monkeybot", "--solve", "--set", "m1=2"), "m1 = 2 would be 1"),
         (("gait", "monkeybot", "--type", "walk"), "swing"),
         (("gait", "monkeybot", "--guess", START), "--solve"),
         (("gait", "monkeybot", "--solve", "--start", START), "--guess"),
@@ -182,7 +182,7 @@ def test_collisionless_gaits_are_told(call):
     code, out, _ = call("collisionless", "monkeybot", "--json")
     found = json.loads(out)["gaits"]
     assert code == 0
-    assert len(found) == 2
+    assert len(found) == 4
     assert all(gait["miss"] < 1e-12 and gait["error"] < 1e-20 and gait["multipliers"] is None for gait in found)
 
 

@@ -120,7 +120,6 @@ def test_progress_is_told(gait):
         (("motor_torque", [1.0, 21.0]), Y, None, "beyond its limit"),
         (("motor_torque", [1.0, 2.0]), Y, {"motor_torque": 1.0}, "varied"),
         (X, Y, {"motor_speed": 1.0}, "motor_torque"),
-        (("m1", [1.0, 2.0]), Y, None, "m1 = 2 would be 1"),
     ],
 )
 def test_bad_maps_are_refused_before_any_work(gait, x, y, knobs, says):

@@ -2,13 +2,15 @@
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import saltus
 from saltus import robots
+from saltus.control import Timed
 from saltus.errors import InputError, SaltusError
-from saltus.gaits import find_gait, gait_names, run_cycle, run_many
+from saltus.gaits import collisionless, find_gait, gait_names, run_cycle, run_many, solve
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -20,7 +22,7 @@ def swing():
 
 def test_gait_types_of_a_robot_are_found_by_name():
     assert gait_names("monkeybot")[0] == "swing"
-    assert {"pieces", "ricochet", "two_swings", "climb"} <= set(gait_names())
+    assert {"pieces", "ricochet", "two_swings", "two_steps", "climb"} <= set(gait_names())
 
 
 def test_batches_agree_with_single_cycles(swing):
@@ -109,7 +111,71 @@ def test_bad_input_is_refused(swing):
     with pytest.raises(InputError, match="finite"):
         run_cycle(swing, {"dtheta1": math.nan})
     with pytest.raises(InputError, match="not the same under other names"):
-        find_gait("swing", robots.monkeybot(m1=2.0))
+        solve(find_gait("swing", robots.monkeybot(m1=2.0)))
+    with pytest.raises(SaltusError, match="inputs are zero"):
+        run_cycle(swing, knobs={"motor_torque": 0.0})
+
+
+@pytest.mark.parametrize("kind", ["swing", "two_steps"])
+def test_links_that_differ(kind):
+    # the whole robot, with both of its links, changes hands by itself and knows nothing of other names
+    robot = robots.monkeybot(m1=1.1, m2=0.9, L1=0.6, L2=0.65, r1=0.5, r2=0.08, I1=0.02, elbow_viscous=1e-3)
+    gait = find_gait(kind, robot).with_knobs(motor_torque=2.0)
+    start = {"theta2": 0.02, "dtheta1": 0.9, "dtheta2": 11.5}
+    cycle = run_cycle(gait, start, **EXACT)
+    run = saltus.simulate(robot, start, controller=Timed.of(cycle), until=cycle.period, **EXACT)
+    end, half = run.final, kind == "swing"
+    if half:  # the hand that held is now called B
+        mapped = np.array(ca.Function("m", [ca.vertcat(robot.mechanism.q, robot.mechanism.v), robot.mechanism.p], [
+            robot.symmetry.map(robot.mechanism)])(list(end.values()), robot.parameter_values)).ravel()  # fmt: skip
+        end = dict(zip(robot.state_names, mapped, strict=True))
+    for name in ("theta1", "theta2"):
+        assert math.remainder(end[name] - cycle.final[name], 2 * math.pi) == pytest.approx(0.0, abs=1e-9)
+    for name in ("dtheta1", "dtheta2"):
+        assert end[name] == pytest.approx(cycle.final[name], abs=1e-8)
+    assert (end["x"], end["y"]) == pytest.approx(cycle.travel, abs=1e-9)
+    many = run_many(gait, {name: np.full(3, value) for name, value in start.items()}, rtol=1e-12, atol=1e-13)
+    assert many.finals["dtheta2"] == pytest.approx(cycle.final["dtheta2"], abs=1e-8)
+
+
+def test_derivatives_by_parameters_of_the_robot():
+    for kind, parameter in (("swing", "g"), ("swing", "L1"), ("two_steps", "r2"), ("pieces", "m1")):
+        gait = find_gait(kind, robots.monkeybot()).with_knob(parameter)
+        value = gait.knobs[parameter].value
+        start = {name: gait.state()[name] + 0.01 for name in gait.free}
+        cycle = run_cycle(gait, start, derivatives=True, **EXACT)
+        ends = []
+        for change in (1e-5, -1e-5, 2e-5, -2e-5):
+            end = run_cycle(gait, start, {parameter: value + change}, **EXACT)
+            ends.append(np.array([*end.final.values(), *end.durations.values(), *end.travel]))
+        expected = (8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / 12e-5
+        column = cycle.names.index(parameter)
+        found = [*cycle.jacobian[:, column], *cycle.time_jacobian[:, column], *cycle.travel_jacobian[:, column]]
+        assert np.array(found) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        both = {parameter: np.array([value, value + 1e-6])}
+        many = run_many(gait, {n: np.full(2, v) for n, v in start.items()}, both, rtol=1e-12, atol=1e-13)
+        assert many.finals["dtheta2"][1] == pytest.approx(
+            run_cycle(gait, start, {parameter: value + 1e-6}, **EXACT).final["dtheta2"], abs=1e-8
+        )
+
+
+def test_a_phase_that_is_over_as_it_begins(swing):
+    # nothing is lost, so that there is nothing to restore: the energy is beyond its aim by rounding
+    exact = collisionless(swing)[1].fixed.start
+    cycle = run_cycle(swing, {name: exact[name] for name in ("dtheta1", "dtheta2")})
+    assert cycle.durations["motor"] == 0.0
+    assert cycle.error < 1e-12
+    many = run_many(swing, {name: np.full(2, exact[name]) * [1.0, 1.01] for name in ("dtheta1", "dtheta2")})
+    assert many.good[0]
+
+
+def test_a_guard_that_was_touched_is_told(swing):
+    exact = collisionless(swing)[0].fixed.start
+    with pytest.raises(SaltusError, match=r"touched, to rounding, after 0\.4329"):
+        run_cycle(swing, {name: exact[name] * (1 - 1e-12) for name in ("dtheta1", "dtheta2")})
+    more = {"dtheta1": exact["dtheta1"] * (1 - 1e-9), "dtheta2": exact["dtheta2"], "theta2": 1e-9}
+    assert run_cycle(swing.timed({"switch": 0.4, "motor": 0.1, "vertical": 0.4}), more).touched == {}
+    assert run_cycle(swing).touched == {}
 
 
 def test_friction_of_the_elbow_takes_part():

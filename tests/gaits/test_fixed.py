@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saltus import robots
-from saltus.errors import SaltusError
+from saltus.errors import InputError, SaltusError
 from saltus.gaits import catches, collisionless, error_map, find_gait, fixed_points, follow, run_cycle, run_many, solve
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
@@ -65,9 +65,56 @@ def test_family_in_the_motor_torque(powered):
     assert radii[0] > radii[-1] > 1.0  # less and less unstable with more torque, but never stable
 
 
+@pytest.mark.parametrize(("parameter", "value"), [("g", 10.4), ("m1", 1.2), ("L1", 0.6)])
+def test_family_in_a_parameter_of_the_robot(powered, parameter, value):
+    now = powered.gait.robot.values[parameter]
+    family = follow(powered, parameter, (min(now, value), max(now, value) + 1e-9), most=60)
+    last = family.points[-1] if value > now else family.points[0]
+    changed = powered.gait.robot.with_parameters(**{parameter: last.knobs[parameter]})
+    mirrored = changed.symmetry.other(changed.mechanism, changed.values)
+    partner = {"g": "g", "m1": "m2", "L1": "L2"}[parameter]
+    own = {partner: mirrored[partner], **({"r2": mirrored["r2"]} if parameter == "L1" else {})}
+    direct = find_gait("swing", changed.with_parameters(**own)).with_knobs(motor_torque=3.0)
+    cycle = run_cycle(direct, {name: last.start[name] for name in direct.free})
+    assert cycle.error < 1e-18
+    assert "leaves the span" in family.ends[0 if value < now else 1]
+
+
+def test_folds_and_stability_of_a_closed_family(swing):
+    # two steps of links that differ a little: the family is a closed curve
+    steps = find_gait("two_steps", robots.monkeybot()).with_knobs(motor_torque=3.0)
+    fixed = solve(steps, {"dtheta1": 0.74984063, "dtheta2": 11.0805115})
+    family = follow(fixed, "m1", (0.9, 1.1))
+    assert family.ends[0] == "it comes back to where it began"
+    folds = [change for change in family.changes if change.kind == "fold"]
+    for fold in folds[:2]:
+        point = family.points[fold.between[0] + 1]
+        # where the knob turns back, the unknowns alone do not tell where to go
+        assert np.abs(point.multipliers - 1.0).min() < 1e-6
+        names = list(point.cycle.names)
+        columns = [names.index(name) for name in ("theta2", "dtheta2")]
+        rows = [point.gait.state_names.index(name) for name in point.gait.free]
+        J = point.cycle.jacobian[np.ix_(rows, columns)] - np.eye(len(point.gait.state_names))[np.ix_(rows, columns)]
+        assert np.linalg.svd(J)[1][-1] < 1e-6 * np.linalg.svd(J)[1][0]
+
+
+def test_two_steps_are_one_twice(powered):
+    steps = find_gait("two_steps", robots.monkeybot()).with_knobs(motor_torque=3.0)
+    fixed = solve(steps, {name: powered.start[name] for name in ("dtheta1", "dtheta2")})
+    assert np.sort(np.abs(fixed.multipliers)) == pytest.approx(np.sort(np.abs(powered.multipliers) ** 2), rel=1e-6)
+
+
+def test_friction_has_no_collisionless_gaits():
+    rough = find_gait("swing", robots.monkeybot(hand_dry=0.05))
+    with pytest.raises(InputError, match="cannot rise as it fell"):
+        collisionless(rough)
+    with pytest.raises(SaltusError, match="no fixed point near the guess"):
+        solve(rough.with_knobs(motor_torque=3.0), {"dtheta1": 0.75, "dtheta2": 11.08})
+
+
 def test_collisionless_gaits_are_found_from_rest(swing):
     found = collisionless(swing)
-    assert len(found) >= 2
+    assert len(found) == 4  # two with the elbow below the hands at rest, two with it above
     for gait in found:
         assert gait.miss < 1e-12
         assert gait.fixed.cycle.error < 1e-20

@@ -24,6 +24,8 @@ GRAZING = (
     "and so no multipliers; those by the clock are multipliers_timed"
 )
 
+TOUCHED = "s into a phase its guard was touched and not crossed: a cycle a little faster would have ended it there"
+
 
 @app.command("gait")
 def gait_command(
@@ -163,7 +165,7 @@ def _free(gait: Gait, state: dict[str, float]) -> dict[str, float]:
 
 
 def _explained(message: str, gait: Gait, begin: dict[str, float]) -> str:
-    if "never ends" not in message:
+    if "never ends" not in message or "inputs are zero" in message:
         return message
     state = ", ".join(f"{name} = {value:g}" for name, value in _free(gait, gait.state(begin)).items())
     return f"{message}: from {state} the robot does not get that far; begin with more energy, or elsewhere"
@@ -184,6 +186,7 @@ def _cycle(cycle: Cycle) -> dict[str, Any]:
         "final": dict(cycle.final),
         "travel": list(cycle.travel),
         "losses": dict(cycle.losses),
+        **({"touched": dict(cycle.touched), "about_touched": TOUCHED} if cycle.touched else {}),
     }
 
 

@@ -356,7 +356,14 @@ def _controller(name: str, options: Mapping[str, str]) -> Any:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
             values[key] = number(text, f"--control {key}")
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise InputError(f"controller {name}: {error}; options are {', '.join(sorted(fields))}") from None
+    lacking = [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.name not in values and field.default is field.default_factory is dataclasses.MISSING
+    ]
+    if lacking:
+        raise InputError(
+            f"controller {name} needs {', '.join(lacking)}, as --control {lacking[0]}=...; its options are "
+            f"{', '.join(sorted(fields))}"
+        )
+    return kind(**values)

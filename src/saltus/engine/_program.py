@@ -174,7 +174,9 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         "free": emit("free", inputs, free, d.solver.pivots),
         "terms": emit("terms", inputs, terms, d.solver.pivots),
         "gaps": emit("gaps", inputs, kinematic),
-        "energy": emit("energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x), pushed)),
+        "energy": emit(
+            "energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x), pushed)
+        ),
     }
 
 

@@ -149,6 +149,16 @@ class Trajectory:
 
     def at(self, times: float | Sequence[float] | np.ndarray) -> np.ndarray:
         """States (q, v) at any times of the run, from its dense output; after the event where there is one."""
+        x = self._states(*self._places(self._wanted(times)))
+        return x[0] if np.ndim(times) == 0 else x
+
+    def everything_at(self, times: Sequence[float] | np.ndarray) -> Samples:
+        """States, forces, inputs and energies at any times of the run; after the event where there is one."""
+        wanted = self._wanted(times)
+        return self._everything(wanted, *self._places(wanted))
+
+    def _wanted(self, times: Any) -> np.ndarray:
+        """Times that are to be read, if they can be."""
         try:
             wanted = np.atleast_1d(np.asarray(times, dtype=float))
         except (TypeError, ValueError):
@@ -158,8 +168,7 @@ class Trajectory:
         slack = 1e-12 * max(1.0, abs(self.end_time))
         if wanted.size and not (wanted.min() >= self.start_time - slack and wanted.max() <= self.end_time + slack):
             raise InputError(f"times must lie between {self.start_time:g} and {self.end_time:g} s")
-        x = self._states(*self._places(wanted))
-        return x[0] if np.ndim(times) == 0 else x
+        return wanted
 
     def _places(self, times: np.ndarray, *, before: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Step and fraction of it at which each time is read; at an event after it, or ``before`` it."""

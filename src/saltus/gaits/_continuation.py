@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from saltus.errors import InputError, SaltusError
+from saltus.gaits._cycle import run_cycle
 from saltus.gaits._fixed import FixedPoint, evaluate, moved, slope_of
 
 # A multiplier this near to one is one: that of the energy, which cycles keep.
@@ -66,22 +68,30 @@ def follow(
     Parameters
     ----------
     span
-        Where to stop: the least and the largest value of the knob.
+        Where to stop: the least and the largest value of the knob, or of the parameter of the robot.
     step
         Length of the first step, as a part of the size of unknowns and knob.
     most
         How many points in each direction.
     """
+    if knob not in fixed.gait.knobs:
+        fixed = _with_knob(fixed, knob)
     gait = fixed.gait
     low, high = span
-    if knob not in gait.knobs:
-        raise InputError(f"gait {gait.name} has no knob {knob!r} to be followed; it has {', '.join(gait.knobs)}")
     if not low < high or not low <= fixed.knobs[knob] <= high:
         raise InputError(f"the span of {knob} must contain its value {fixed.knobs[knob]:g}, got {low:g} to {high:g}")
     names = [*(unknowns if unknowns is not None else gait.unknowns or gait.free), knob]
     sides = [_Walk(fixed, names, travel, span, direction, step, progress).go(most) for direction in (-1.0, 1.0)]
     points = [*reversed(sides[0][0]), fixed, *sides[1][0]]
     return Family(knob, tuple(points), tuple(_changes(points, knob)), (sides[0][1], sides[1][1]))
+
+
+def _with_knob(fixed: FixedPoint, parameter: str) -> FixedPoint:
+    """The same fixed point, with derivatives by a parameter of the robot."""
+    gait = fixed.gait.with_knob(parameter)
+    knobs = {**fixed.knobs, parameter: gait.knobs[parameter].value}
+    cycle = run_cycle(gait, {name: fixed.start[name] for name in gait.free}, knobs, derivatives=True)
+    return FixedPoint(gait, fixed.start, knobs, cycle, fixed.steps)
 
 
 class _Walk:
@@ -115,11 +125,15 @@ class _Walk:
             if found is None:
                 self.step *= 0.5
                 if self.step < 1e-5:
-                    why = "no gait nearer than a step of 1e-5"
+                    why = _stuck(point)
                     break
                 continue
             new, steps = found
             value = self._vector(new)[-1]
+            way = self._tangent(new)
+            way *= 1.0 if way @ self.way >= 0 else -1.0
+            if way[-1] * self.way[-1] < 0.0:
+                points += self._fold(point)
             if not self.span[0] <= value <= self.span[1]:
                 why = f"{self.names[-1]} leaves the span"
                 break
@@ -127,13 +141,47 @@ class _Walk:
                 why = f"{' and '.join(new.grazing)} is reached without speed: a collisionless gait"
                 break
             points.append(new)
-            way = self._tangent(new)
-            way *= 1.0 if way @ self.way >= 0 else -1.0
             point, self.w, self.way = new, self._vector(new), way
+            if len(points) > 8 and self._back(points[-2], new):
+                why = "it comes back to where it began"
+                break
             self.step = min(self.step * (1.5 if steps <= 4 else 0.7), 0.2)
             if self.progress is not None:
                 self.progress(len(points), float(value))
         return points, why
+
+    def _fold(self, point: FixedPoint) -> list[FixedPoint]:
+        """The point between this one and the next at which the knob turns back, to rounding."""
+
+        def turning(length: float) -> tuple[float, FixedPoint | None]:
+            found = self._correct(point, self.w + self.scale * length * self.way)
+            if found is None:
+                return math.nan, None
+            way = self._tangent(found[0])
+            return float(way[-1] * (1.0 if way @ self.way >= 0 else -1.0)), found[0]
+
+        low, high, best = 0.0, self.step, None
+        f_low, f_high = float(self.way[-1]), turning(self.step)[0]
+        for _ in range(40):
+            middle = low - f_low * (high - low) / (f_high - f_low)  # regula falsi, halved where one end stays
+            value, found = turning(middle)
+            if found is None:
+                break
+            best = found
+            if abs(value) < 1e-9:
+                break
+            if value * f_low < 0:
+                high, f_high, f_low = middle, value, 0.5 * f_low
+            else:
+                low, f_low, f_high = middle, value, 0.5 * f_high
+        return [best] if best is not None else []
+
+    def _back(self, before: FixedPoint, after: FixedPoint) -> bool:
+        """Whether the way from one point to the next passes the point at which all began."""
+        a, b, goal = (self._vector(point) / self.scale for point in (before, after, self.fixed))
+        along = b - a
+        share = float(np.clip((goal - a) @ along / (along @ along), 0.0, 1.0))
+        return bool(np.linalg.norm(goal - a - share * along) < 0.05 * np.linalg.norm(along))
 
     def _correct(self, near: FixedPoint, guess: np.ndarray) -> tuple[FixedPoint, int] | None:
         """Newton back onto the family, at right angles to the way."""
@@ -165,18 +213,34 @@ def _changes(points: Sequence[FixedPoint], knob: str) -> list[Change]:
             found.append(Change("fold", values[k], (k - 1, k + 1), f"{knob} turns back at {values[k]:.6g}"))
     for k in range(1, len(points)):
         if unstable[k] != unstable[k - 1]:
-            crossing = _crossing(points[k - 1], points[k])
-            where = 0.5 * (values[k - 1] + values[k])
-            about = f"{unstable[k - 1]} multipliers outside the unit circle become {unstable[k]}, {crossing}"
+            crossing, share = _crossing(points[k - 1], points[k])
+            where = values[k - 1] + share * (values[k] - values[k - 1])
+            about = (
+                f"{unstable[k - 1]} multipliers outside the unit circle become {unstable[k]}, {crossing}, "
+                f"near {knob} = {where:.6g}"
+            )
             found.append(Change("stability", where, (k - 1, k), about))
     return found
 
 
-def _crossing(before: FixedPoint, after: FixedPoint) -> str:
-    """How a multiplier crosses the unit circle."""
-    both = np.concatenate([before.multipliers, after.multipliers])
-    near = [value for value in both[np.argsort(np.abs(np.abs(both) - 1.0))] if abs(value - 1.0) > UNIT]
-    if not near:
-        return "at one"
-    angle = abs(math.atan2(near[0].imag, near[0].real))
-    return "at one" if angle < 1e-6 else "at minus one" if angle > math.pi - 1e-6 else "as a pair"
+def _crossing(before: FixedPoint, after: FixedPoint) -> tuple[str, float]:
+    """How a multiplier crosses the unit circle, and at which share of the way."""
+    old, new = before.multipliers, after.multipliers
+    pairs = linear_sum_assignment(np.abs(old[:, None] - new[None, :]))
+    for a, b in zip(old[pairs[0]], new[pairs[1]], strict=True):
+        if (abs(a) > 1.0 + UNIT) == (abs(b) > 1.0 + UNIT):
+            continue
+        share = float(np.clip((1.0 - abs(a)) / (abs(b) - abs(a)), 0.0, 1.0))
+        real = [value.real for value in (a, b) if abs(value.imag) <= UNIT * abs(value)]
+        if not real:
+            return "as a pair", share
+        return "at one" if real[0] > 0 else "at minus one", share
+    return "as a pair", 0.5
+
+
+def _stuck(point: FixedPoint) -> str:
+    """Why a family cannot be followed any further than a point."""
+    name, speed = min(point.cycle.speeds.items(), key=lambda item: item[1], default=("", 1.0))
+    if speed < 0.05:
+        return f"it comes to where {name} is touched without speed, and the map has no derivative"
+    return "no gait nearer than a step of 1e-5"

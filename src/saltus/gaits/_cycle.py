@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from saltus.engine import Trajectory, simulate, simulate_many
 from saltus.engine._cases import columns
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import CLOCK, DURATION
+from saltus.hybrid import HybridSystem
+
+# What is beyond its end by this share of its size is at its end.
+ROUNDING = 1e-12
+
+# A guard that comes this near to zero, as a share of its largest value, is touched.
+TOUCHED = 1e-6
 
 # How exactly many cycles are run, and one alone, if nothing is said.
 OPTIONS: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
@@ -25,7 +33,8 @@ class Cycle:
     """A cycle that came to its end.
 
     ``losses`` are those of the impacts in which phases end, J; ``speeds`` those of the guards there, as
-    shares of their greatest speeds: zero where a guard is touched without being crossed.
+    shares of their greatest speeds: zero where a guard is touched without being crossed. ``touched`` says when
+    in its phase a guard was all but reached before that: a cycle a little faster would have ended the phase there.
     ``jacobian`` has a row for each coordinate and velocity at the end and a column for each of
     ``names``: those at the start, then knobs; ``time_jacobian`` a row for the duration of each phase;
     ``travel_jacobian`` one for each direction.
@@ -40,6 +49,7 @@ class Cycle:
     losses: dict[str, float]
     speeds: dict[str, float]
     runs: list[Trajectory] = field(repr=False)
+    touched: dict[str, float] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     jacobian: np.ndarray | None = field(default=None, repr=False)
     time_jacobian: np.ndarray | None = field(default=None, repr=False)
@@ -123,14 +133,16 @@ class _Handover:
         old = gait.held(phase - 1)
         x, p = ca.vertcat(old.mechanism.q, old.mechanism.v), old.mechanism.p
         state = old.whole_state
-        energy = robot.dynamics.kinetic
+        energy, parameters = robot.dynamics.kinetic, robot.mechanism.p
         changes = gait.phases[phase].relabel or new is not old
+        before = ca.substitute(energy, whole, state)
         if gait.phases[phase].relabel and symmetry is not None:
             state = ca.substitute(symmetry.map(robot.mechanism), whole, state)
-        here, pin = new.entry(state) if changes else (x, ca.vertcat(*(p[i] for i in _pin_places(old))))
-        before = ca.substitute(energy, whole, state)
+            if gait.swaps:
+                parameters = symmetry.other_parameters(robot.mechanism)
+        here, pin = new.entry(state, parameters) if changes else (x, ca.vertcat(*(p[i] for i in _pin_places(old))))
         q, v = new.mechanism.q, new.mechanism.v
-        after = ca.substitute(new.seen(energy), ca.vertcat(q, v), here)
+        after = ca.substitute(new.seen(energy), ca.vertcat(q, v, robot.mechanism.p), ca.vertcat(here, parameters))
         lost = before - after if changes else ca.SX(0)
         out = ca.densify(ca.vertcat(here, pin))
         self.nx, self.changes = here.numel(), changes
@@ -154,32 +166,70 @@ class _Plan:
         x, p = ca.vertcat(first.mechanism.q, first.mechanism.v), first.mechanism.p
         remembered = ca.vertcat(*(first.seen(e) for e in gait.remembered.values()), ca.SX.zeros(0))
         self.remember = ca.Function(
-            "remember", [x, p], [remembered, ca.densify(ca.jacobian(remembered, x))], {"allow_free": False}
-        )
-        knobs = ca.vertcat(*(gait.symbols[name] for name in gait.knobs), ca.SX.zeros(0))
+            "remember", [x, p], [remembered, ca.densify(ca.jacobian(remembered, ca.vertcat(x, p)))],
+            {"allow_free": False},
+        )  # fmt: skip
+        self.own = [name for name in gait.knobs if name not in m.parameters]
+        knobs = ca.vertcat(*(gait.symbols[name] for name in self.own), ca.SX.zeros(0))
         self.inputs = []
         for phase in gait.phases:
             u = ca.vertcat(*(ca.SX(phase.inputs.get(name, 0.0)) for name in m.actuators), ca.SX.zeros(0))
-            self.inputs.append(ca.Function("inputs", [knobs, m.p], [u, ca.densify(ca.jacobian(u, knobs))]))
+            slope = ca.densify(ca.jacobian(u, ca.vertcat(knobs, m.p)))
+            self.inputs.append(ca.Function("inputs", [knobs, m.p], [u, slope]))
         limits = ca.vertcat(*(ca.SX(a.limit) for a in m.actuators.values()), ca.SX.zeros(0))
-        self.limits = np.array(ca.Function("limits", [m.p], [limits])(gait.robot.parameter_values), dtype=float).ravel()
+        self.limits = ca.Function("limits", [m.p], [limits])
+        self.changes = [_Change(gait, name) for name in gait.knobs if name in m.parameters]
+        self.swap = _Change(gait, None) if gait.swaps else None
 
-    def inputs_of(self, phase: int, knobs: Mapping[str, Any]) -> list[Any]:
-        """Inputs of a phase: a number for each actuator, or as many as there are values of the knobs."""
-        count = max([np.size(value) for value in knobs.values()], default=1)
-        rows = np.array([np.broadcast_to(value, (count,)) for value in knobs.values()]).reshape(len(knobs), count)
-        p = np.tile(self.gait.robot.parameter_values, (count, 1))
-        found = columns(self.inputs[phase], rows.T, p)[0].T
+    def parameters(self, numbers: Mapping[str, Any], count: int) -> np.ndarray:
+        """Parameters of the robot, a row for each of many cycles."""
+        values = self.gait.robot.values
+        return np.array([np.broadcast_to(numbers.get(n, v), (count,)) for n, v in values.items()]).reshape(-1, count).T
+
+    def inputs_of(self, phase: int, numbers: Mapping[str, Any], count: int = 1) -> list[Any]:
+        """Inputs of a phase: a number for each actuator, or as many as there are cycles; none beyond its limit."""
+        rows = np.array([np.broadcast_to(numbers[name], (count,)) for name in self.own]).reshape(len(self.own), count)
+        p = self.parameters(numbers, count)
+        found, limits = columns(self.inputs[phase], rows.T, p)[0].T, columns(self.limits, p)[0].T
+        for u, limit, (name, actuator) in zip(found, limits, self.gait.robot.mechanism.actuators.items(), strict=True):
+            worst = int((np.abs(u) - limit).argmax())
+            if abs(u[worst]) > limit[worst] * (1 + 1e-12):
+                raise InputError(
+                    f"gait {self.gait.name}, phase {self.gait.phases[phase].name}: {abs(u[worst]):g} {actuator.unit} "
+                    f"on {name} is beyond its limit of {limit[worst]:g} {actuator.unit}"
+                )
         return [row if count > 1 else float(row[0]) for row in found]
 
-    def check_limits(self, phase: int, u: Sequence[Any]) -> None:
-        for k, (name, actuator) in enumerate(self.gait.robot.mechanism.actuators.items()):
-            worst = float(np.abs(u[k]).max(initial=0.0))
-            if worst > self.limits[k] * (1 + 1e-12):
-                raise InputError(
-                    f"gait {self.gait.name}, phase {self.gait.phases[phase].name}: {worst:g} {actuator.unit} on "
-                    f"{name} is beyond its limit of {self.limits[k]:g} {actuator.unit}"
-                )
+
+class _Change:
+    """New values of some parameters of the robot as functions of all: what mirrors one, or all under new names."""
+
+    def __init__(self, gait: Gait, parameter: str | None):
+        m, symmetry = gait.robot.mechanism, gait.robot.symmetry
+        new: dict[str, Any] = {}
+        if symmetry is not None and parameter is None:
+            new = {name: ca.SX(e) for name, e in symmetry.parameters.items()}
+        elif symmetry is not None and parameter is not None and gait.odd:
+            new = symmetry.tied(m, parameter)
+        self.names = list(new)
+        both = ca.vertcat(*new.values(), ca.SX.zeros(0))
+        self.function = ca.Function("change", [m.p], [both, ca.densify(ca.jacobian(both, m.p))])
+        self.all = list(m.parameters)
+
+    def many(self, p: np.ndarray) -> dict[str, np.ndarray]:
+        """New values for many cycles, from a row of parameters for each."""
+        return dict(zip(self.names, columns(self.function, p)[0].T, strict=True)) if self.names else {}
+
+    def one(
+        self, p: np.ndarray, slopes: Mapping[str, np.ndarray], width: int
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        """New values, and their derivatives from those of the old."""
+        value, slope = (np.array(part, dtype=float) for part in self.function(p))
+        old = np.array([slopes.get(name, np.zeros(width)) for name in self.all])
+        return (
+            dict(zip(self.names, value.ravel().tolist(), strict=True)),
+            dict(zip(self.names, slope.reshape(len(self.names), len(self.all)) @ old, strict=True)),
+        )
 
 
 def plan_of(gait: Gait) -> _Plan:
@@ -217,6 +267,8 @@ def run_many(
         raise InputError(f"starts and knobs must be numbers or rows of one length, got shape {shape}")
     X = np.array([np.broadcast_to(np.asarray(v, dtype=float), (count,)) for v in begin.values()])
     numbers: dict[str, Any] = dict(values)
+    for change in plan.changes:
+        numbers |= change.many(plan.parameters(numbers, count))
     first = gait.held(0)
     told = _columns(first, {**numbers, CLOCK: 0.0, DURATION: 1.0}, count)
     if gait.remembered:
@@ -229,8 +281,7 @@ def run_many(
     last = len(gait.phases) - 1
     for k, phase in enumerate(gait.phases):
         held, guard = gait.held(k), _guard_of(gait, k)
-        u = plan.inputs_of(k, values)
-        plan.check_limits(k, u)
+        u = plan.inputs_of(k, numbers, count)
         if phase.ends is None:
             numbers[DURATION] = values[_duration_knob(gait, k)]
         numbers[CLOCK] = clock
@@ -247,17 +298,24 @@ def run_many(
             if progress is not None:
                 progress(k * count + done + count - total, count * (last + 1))
 
-        batch = simulate_many(
-            system, np.ascontiguousarray(X.T), parameters=_simple(own), until=longest, events_kept=0, threads=threads,
-            progress=told_progress, **options,
-        )  # fmt: skip
-        done = batch.status == "terminal"
+        over = np.zeros(len(alive), dtype=bool)
+        if phase.ends is not None:
+            over = _over(system, X.T, _columns(held, numbers, count)[:, alive].T)
+        status, times, ends = np.full(len(alive), "terminal", dtype=object), np.zeros(len(alive)), X.T.copy()
+        if not over.all():
+            own = {name: value if np.ndim(value) == 0 else value[~over] for name, value in own.items()}
+            batch = simulate_many(
+                system, np.ascontiguousarray(X.T[~over]), parameters=_simple(own), until=longest, events_kept=0,
+                threads=threads, progress=told_progress, **options,
+            )  # fmt: skip
+            status[~over], times[~over], ends[~over] = batch.status, batch.t_end, batch.states
+        done = status == "terminal"
         for run in np.flatnonzero(~done):
-            how = "never ends" if batch.status[run] == "finished" else f"ended as {batch.status[run]}"
+            how = "never ends" if status[run] == "finished" else f"ended as {status[run]}"
             reason[alive[run]] = f"{phase.name} {how}" + (f" within {longest:g} s" if how == "never ends" else "")
-        durations[phase.name][alive] = np.where(done, batch.t_end, np.nan)
-        clock[alive] += batch.t_end
-        alive, X = alive[done], batch.states[done].T
+        durations[phase.name][alive] = np.where(done, times, np.nan)
+        clock[alive] += times
+        alive, X = alive[done], ends[done].T
         ended[alive] += 1
         if not alive.size:
             break
@@ -265,6 +323,8 @@ def run_many(
         if not move.changes:
             continue
         out = columns(move.value, X.T, _columns(held, numbers, count)[:, alive].T)[0].T
+        if plan.swap is not None and gait.phases[(k + 1) % len(gait.phases)].relabel:
+            numbers |= plan.swap.many(plan.parameters(numbers, count))
         X = out[: move.nx]
         for name, row in zip(after.pins, out[move.nx :], strict=True):
             numbers[name] = np.zeros(count)
@@ -280,19 +340,63 @@ def run_many(
     )
 
 
-def _speed(run: Trajectory) -> float:
-    """How fast the guard of a phase is where it ends the phase, as a share of its greatest speed."""
-    m, d = run.system.mechanism, run.system.dynamics
+def _over(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Which phases are over as they begin: beyond their end by no more than rounding, as where nothing was lost."""
+    guard = system.guards[0]
+    if guard.direction == "both":
+        return np.zeros(len(x), dtype=bool)
+    d = system.dynamics
+    value = ca.SX(guard.expression) * (1 if guard.direction == "up" else -1)
+
+    def made() -> Any:
+        size = ca.sum1(ca.fabs(ca.jacobian(value, d.x).T * d.x))
+        return ca.Function("over", [d.t, d.x, d.p], [value, size])
+
+    beyond, size = columns(system.once(f"over {guard.name}", made), np.zeros(len(x)), x, p)
+    return np.asarray((beyond > 0) & (beyond <= ROUNDING * (1 + size))).ravel()
+
+
+def _why(gait: Gait, k: int, numbers: Mapping[str, float], run: Trajectory) -> str:
+    """What a phase that never ends may lack."""
+    inputs = gait.held(k).inputs.values()
+    if gait.phases[k].inputs and not any(numbers[name] for name in inputs):
+        return ", since its inputs are zero"
+    when = _speed(run)[1]
+    return f", though its end was touched, to rounding, after {when:.6g} s" if when is not None else ""
+
+
+def _speed(run: Trajectory) -> tuple[float, float | None]:
+    """How fast the guard of a phase is where it ends the phase, as a share of its greatest speed.
+
+    Also when, before that, it was touched to rounding and not crossed, if it was.
+    """
+    m, d, name = run.system.mechanism, run.system.dynamics, run.system.guards[0].name
     guard = ca.SX(run.system.guards[0].expression)
-    rate = run.system.once(
-        "speed",
-        lambda: ca.Function(
-            "rate", [d.x, d.p], [ca.jtimes(guard, m.q, m.v) + ca.jtimes(guard, m.v, d.free_acceleration)]
-        ),
-    )
-    speeds = np.abs(columns(rate, run.mesh.x, np.tile(run.system.parameter_values, (len(run.mesh.x), 1)))[0].ravel())
-    greatest = float(speeds.max())
-    return float(speeds[-1]) / greatest if greatest > 0 else 0.0
+
+    def made() -> Any:
+        rate = ca.jtimes(guard, m.q, m.v) + ca.jtimes(guard, m.v, d.free_acceleration)
+        return ca.Function("rate", [d.t, d.x, d.p], [rate, guard])
+
+    mesh = run.mesh
+    rates, values = (
+        part.ravel()
+        for part in columns(
+            run.system.once(f"speed {name}", made), mesh.t, mesh.x,
+            np.tile(run.system.parameter_values, (len(mesh.t), 1)),
+        )
+    )  # fmt: skip
+    greatest, largest = float(np.abs(rates).max()), float(np.abs(values).max())
+    # towards zero, then away from it, on one step
+    turns = (values[:-1] * rates[:-1] < 0) & (values[1:] * rates[1:] > 0) & (values[:-1] * values[1:] > 0)
+    touched = None
+    for k in np.flatnonzero(turns[:-1]):
+        h = mesh.t[k + 1] - mesh.t[k]
+        curve = CubicHermiteSpline([0.0, h], values[k : k + 2], rates[k : k + 2])
+        places = [s for s in curve.derivative().roots(extrapolate=False) if 0 <= s <= h]
+        if any(abs(float(curve(s))) < TOUCHED * largest for s in places):
+            touched = float(mesh.t[k] + places[0])
+            break
+    return (float(abs(rates[-1])) / greatest if greatest > 0 else 0.0), touched
 
 
 def _simple(own: dict[str, Any]) -> dict[str, Any]:
@@ -303,6 +407,11 @@ def _columns(held: Any, numbers: Mapping[str, Any], count: int) -> np.ndarray:
     """Parameters of a held system, a column for each run."""
     values = held.system.values
     return np.array([np.broadcast_to(numbers.get(name, values[name]), (count,)) for name in held.mechanism.parameters])
+
+
+def _slopes(held: Any, slopes: Mapping[str, np.ndarray], width: int) -> np.ndarray:
+    """Derivatives of the parameters of a held system, a row for each."""
+    return np.array([slopes.get(name, np.zeros(width)) for name in held.mechanism.parameters])
 
 
 def run_cycle(
@@ -321,40 +430,47 @@ def run_cycle(
     dx = np.hstack([np.eye(n), np.zeros((n, nk))])
     numbers: dict[str, float] = {name: float(v) for name, v in values.items()}
     slopes: dict[str, np.ndarray] = {name: np.eye(nk, n + nk, n)[i] for i, name in enumerate(values)}
+    for change in plan.changes:
+        tied, by_tied = change.one(plan.parameters(numbers, 1), slopes, n + nk)
+        numbers, slopes = numbers | tied, slopes | by_tied
     first = gait.held(0)
     told = _columns(first, {**numbers, CLOCK: 0.0, DURATION: 1.0}, 1)
-    remembered, by_state = (np.array(part, dtype=float) for part in plan.remember(x, told))
+    remembered, by_all = (np.array(part, dtype=float) for part in plan.remember(x, told))
+    everything = np.vstack([dx, _slopes(first, slopes, n + nk)])
     for i, name in enumerate(gait.remembered):
-        numbers[name], slopes[name] = float(remembered[i, 0]), by_state[i] @ dx[:n]
+        numbers[name], slopes[name] = float(remembered[i, 0]), by_all[i] @ everything
     numbers |= dict.fromkeys(first.pins, 0.0)
     numbers[CLOCK] = 0.0
     durations, losses, speeds, runs, times = {}, {}, {}, [], []
+    touched: dict[str, float] = {}
     for k, phase in enumerate(gait.phases):
         held, guard = gait.held(k), _guard_of(gait, k)
-        u, by_knobs = (
-            np.array(part, dtype=float)
-            for part in plan.inputs[k]([numbers[name] for name in gait.knobs], gait.robot.parameter_values)
-        )
-        plan.check_limits(k, list(u))
-        for i, name in enumerate(held.inputs.values()):
-            numbers[name] = float(u[i, 0])
-            slopes[name] = by_knobs[i] @ np.array([slopes[knob] for knob in gait.knobs]).reshape(nk, n + nk)
+        by_numbers = np.array(plan.inputs[k]([numbers[name] for name in plan.own], plan.parameters(numbers, 1))[1])
+        told_by = [slopes.get(name, np.zeros(n + nk)) for name in (*plan.own, *gait.robot.values)]
+        for i, (name, u) in enumerate(zip(held.inputs.values(), plan.inputs_of(k, numbers), strict=True)):
+            numbers[name], slopes[name] = u, by_numbers[i] @ np.array(told_by)
         if phase.ends is None:
             numbers[DURATION], slopes[DURATION] = numbers[_duration_knob(gait, k)], slopes[_duration_knob(gait, k)]
         system = held.ending(guard).with_parameters(
             **{name: numbers[name] for name in held.mechanism.parameters if name in numbers}
         )
         longest = gait.longest if phase.ends is not None else numbers[DURATION] * 1.01 + 1e-9
-        run = simulate(system, x, until=longest, **options)
-        if run.status.name != "terminal":
-            raise SaltusError(f"gait {gait.name}: {phase.name} never ends within {longest:g} s")
+        over = phase.ends is not None and bool(_over(system, x[None, :], system.parameter_values[None, :])[0])
+        run = simulate(held.system if over else system, x, until=0.0 if over else longest, **options)
+        if run.status.name != "terminal" and not over:
+            why = _why(gait, k, numbers, run)
+            raise SaltusError(f"gait {gait.name}: {phase.name} never ends within {longest:g} s{why}")
         runs.append(run)
         durations[phase.name] = run.end_time
         if phase.ends is not None:
-            speeds[phase.name] = _speed(run)
+            speeds[phase.name], when = (0.0, None) if over else _speed(run)
+            if when is not None:
+                touched[phase.name] = when
         names = list(held.mechanism.parameters)
-        dp = np.array([slopes.get(name, np.zeros(n + nk)) for name in names])
-        if derivatives:
+        dp = _slopes(held, slopes, n + nk)
+        if over:
+            times.append(np.zeros(n + nk))
+        elif derivatives:
             found = run.sensitivity()
             both = np.vstack([dx, dp])
             dx = found.matrix[:, : len(x) + len(names)] @ both
@@ -372,11 +488,14 @@ def run_cycle(
             slopes |= dict(zip(after.pins, moved[move.nx :], strict=True))
         x = out[: move.nx]
         numbers |= dict(zip(after.pins, out[move.nx :].tolist(), strict=True))
+        if plan.swap is not None and gait.phases[(k + 1) % len(gait.phases)].relabel:
+            swapped, by_swapped = plan.swap.one(plan.parameters(numbers, 1), slopes, n + nk)
+            numbers, slopes = numbers | swapped, slopes | by_swapped
     travel = (numbers[first.pins[0]], numbers[first.pins[1]])
     final = dict(zip(gait.state_names, x.tolist(), strict=True))
     names_of_all = (*gait.state_names, *gait.knobs)
     if not derivatives:
-        return Cycle(gait, begin, values, final, durations, travel, losses, speeds, runs)
+        return Cycle(gait, begin, values, final, durations, travel, losses, speeds, runs, touched)
     by_pins = np.array([slopes.get(name, np.zeros(n + nk)) for name in first.pins])
     return Cycle(
         gait,
@@ -388,6 +507,7 @@ def run_cycle(
         losses,
         speeds,
         runs,
+        touched,
         names_of_all,
         dx,
         np.array(times),

@@ -123,6 +123,7 @@ def solve(
     travel
         Where the hold shall have moved in a cycle, m, in each direction; None where that is left open.
     """
+    gait.check_repeats()
     start, values = dict(gait.state(guess)), dict(gait.knob_values(knobs))
     wanted = list(unknowns if unknowns is not None else gait.unknowns or gait.free)
     for name in wanted:
@@ -132,14 +133,15 @@ def solve(
         found = _newton(gait, start, values, wanted, travel, tolerance, most_steps)
     except InputError:
         raise
-    except SaltusError:
-        nearer = {**start, **shoot_backwards(gait, start, values)}
+    except SaltusError as failed:
+        nearer = start
         try:
+            nearer = {**start, **shoot_backwards(gait, start, values)}
             found = _newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
         except SaltusError:
             exact = _collisionless_near(gait, nearer, values)
             if exact is None:
-                raise
+                raise failed from None  # what was asked for, not what was tried in its place
             return exact
     # a search by state comes near to a gait that grazes, never there
     return (_collisionless_near(gait, found.start, values) if found.grazing else None) or found
@@ -149,7 +151,7 @@ def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, fl
     """The gait that loses nothing, if that is where a search by state comes to its end."""
     from saltus.gaits._rest import collisionless
 
-    if gait.rest is None:
+    if gait.rest is None or any(gait.held(k).system.units for k in range(len(gait.phases))):
         return None
     for found in collisionless(gait):
         exact = {name: found.fixed.start[name] for name in gait.state_names}

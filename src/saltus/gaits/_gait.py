@@ -77,13 +77,40 @@ class Gait:
         if any(phase.relabel for phase in self.phases):
             if self.robot.symmetry is None:
                 raise InputError(f"gait {self.name} needs a symmetry, and {self.robot.name} has none")
-            self.robot.symmetry.refuse_difference(self.robot.mechanism, self.robot.values)
         for phase in self.phases:
             for actuator in phase.inputs:
                 if actuator not in self.robot.mechanism.actuators:
                     raise unknown_name("actuator", actuator, self.robot.mechanism.actuators, self.robot.name)
         if not 0 < self.longest < math.inf:
             raise InputError(f"the longest time of a phase must be positive and finite, got {self.longest!r}")
+
+    @cached_property
+    def lopsided(self) -> str:
+        """By what the robot is another one when its parts change their names in a cycle; empty if it is the same."""
+        symmetry = self.robot.symmetry
+        if symmetry is None or not any(phase.relabel for phase in self.phases):
+            return ""
+        return symmetry.differences(self.robot.mechanism, self.robot.values)
+
+    @cached_property
+    def odd(self) -> bool:
+        """Whether the parts have other names after a cycle."""
+        return sum(phase.relabel for phase in self.phases) % 2 == 1
+
+    @cached_property
+    def swaps(self) -> bool:
+        """Whether parameters change with the names of the parts: where the robot is not the same, or need not be."""
+        if not any(phase.relabel for phase in self.phases):
+            return False
+        return bool(self.lopsided) or (not self.odd and any(n in self.robot.mechanism.parameters for n in self.knobs))
+
+    def check_repeats(self) -> None:
+        """Refuse a cycle that cannot repeat, since the next one is another robot's."""
+        if self.lopsided and self.odd:
+            raise InputError(
+                f"{self.robot.name} is not the same under other names of its parts: {self.lopsided}; one cycle of "
+                f"{self.name} ends with the other part holding, so that it cannot repeat: take a gait of two"
+            )
 
     # -- names and numbers ------------------------------------------------------------------
 
@@ -104,9 +131,13 @@ class Gait:
     def state(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A start on the section: the free values that are given, and those of the gait for the rest."""
         for name in given or {}:
+            if name in self.section:
+                raise InputError(
+                    f"gait {self.name} begins on its section, where {name} = {self.section[name]:g}: give "
+                    f"{', '.join(self.free)} only"
+                )
             if name not in self.free:
-                where = f"the section, which has {name} = {self.section[name]:g}" if name in self.section else self.name
-                raise unknown_name("free coordinate or velocity", name, self.free, where)
+                raise unknown_name("free coordinate or velocity", name, self.free, self.name)
         full = dict.fromkeys(self.state_names, 0.0) | dict(self.section) | dict(self.start) | dict(given or {})
         for name, value in full.items():
             array = np.asarray(value, dtype=float)
@@ -132,6 +163,31 @@ class Gait:
         """The same gait with other values of some knobs."""
         checked = self.knob_values(values)
         return self._changed(knobs={name: replace(knob, value=checked[name]) for name, knob in self.knobs.items()})
+
+    def with_knob(self, parameter: str) -> Gait:
+        """The same gait with a parameter of the robot as one more knob; what mirrors it follows."""
+        known = self.robot.mechanism.parameters
+        if parameter in self.knobs:
+            return self
+        if parameter not in known:
+            raise unknown_name("knob or parameter", parameter, [*self.knobs, *known], f"gait {self.name}")
+        value = self.robot.values[parameter]
+        depends = any(
+            ca.depends_on(
+                ca.vertcat(*map(ca.SX, (*unit.coefficients, *(c for _, c in unit.damping)))), self._symbol(parameter)
+            )
+            for unit in self.robot.units
+        )
+        if depends and value == 0:
+            raise InputError(f"gait {self.name}: {parameter} can be followed from a value above zero only")
+        return self._changed(
+            knobs={**self.knobs, parameter: replace(known[parameter], value=value)},
+            symbols={**self.symbols, parameter: self._symbol(parameter)},
+        )
+
+    def _symbol(self, parameter: str) -> Any:
+        m = self.robot.mechanism
+        return m.p[list(m.parameters).index(parameter)]
 
     def renamed(self, name: str, about: str) -> Gait:
         """The same gait under another name."""

@@ -267,10 +267,9 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
 
 def _check_inputs(gait: Gait, knobs: Mapping[str, Any]) -> None:
     """Refuse knobs that would drive an actuator beyond its limit."""
-    plan = plan_of(gait)
-    every = dict(zip(knobs, (values.ravel() for values in np.broadcast_arrays(*knobs.values(), 0.0)), strict=False))
+    count = max((np.size(values) for values in knobs.values()), default=1)
     for k in range(len(gait.phases)):
-        plan.check_limits(k, plan.inputs_of(k, every))
+        plan_of(gait).inputs_of(k, knobs, count)
 
 
 def _robots(gait: Gait, grid: Mapping[str, np.ndarray]) -> list[tuple[Gait, np.ndarray, tuple[float, float]]]:

@@ -70,6 +70,8 @@ class HeldSystem:
             m.potential(-m.parameter(self.inputs[name], 0.0, actuator.unit, "held within a phase") * actuator.along)
         m.actuators = {}
         for parameter, symbol in zip(told, symbols, strict=True):
+            if parameter.name in whole.parameters:
+                continue  # a parameter of the robot that is a knob too
             m.parameter(parameter.name, parameter.value, parameter.unit, parameter.about, symbol=symbol)
         self.guards: list[Guard] = []
         self._endings: dict[str, HybridSystem] = {}
@@ -133,8 +135,10 @@ class HeldSystem:
         whole = self.robot.mechanism
         return self.seen(ca.vertcat(whole.q, whole.v))
 
-    def entry(self, state: Any) -> tuple[Any, Any]:
+    def entry(self, state: Any, parameters: Any) -> tuple[Any, Any]:
         """The state with which a phase begins here, from one of the whole robot, and where the pin is.
+
+        Both in a robot with these parameters, expressions of its own.
 
         A hand that closes stops without rebound: v - M^-1 J^T (J M^-1 J^T)^-1 J v.
         """
@@ -147,8 +151,8 @@ class HeldSystem:
         after = whole.v - through @ ca.solve(J @ through, J @ whole.v)
         kept = self.pinned.kept
         here = ca.vertcat(ca.vertcat(*(whole.q[i] for i in kept)), ca.vertcat(*(after[i] for i in kept)))
-        old = ca.vertcat(whole.q, whole.v)
-        return ca.substitute(here, old, state), ca.substitute(position, old, state)
+        old, new = ca.vertcat(whole.q, whole.v, whole.p), ca.vertcat(state, parameters)
+        return ca.substitute(here, old, new), ca.substitute(position, old, new)
 
     @property
     def pins(self) -> tuple[str, ...]:

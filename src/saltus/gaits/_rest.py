@@ -18,6 +18,9 @@ from saltus.gaits._cycle import Cycle, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint
 from saltus.gaits._gait import Gait
 
+# By how much a gait that loses nothing may miss itself, rad and rad/s: it may be very unstable.
+CLOSED = 1e-6
+
 TIGHT: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-14}
 
 
@@ -67,6 +70,11 @@ def collisionless(gait: Gait, *, count: int = 2000) -> list[Collisionless]:
     rest = gait.rest
     if rest is None:
         raise InputError(f"gait {gait.name} does not say where the robot can be at rest when it changes hands")
+    gait.check_repeats()
+    if any(held.system.units for held in map(gait.held, range(len(gait.phases)))):
+        raise InputError(
+            f"gait {gait.name}: a robot with friction cannot rise as it fell, so that it has no collisionless gaits"
+        )
     low, high = rest.span
     values = np.linspace(low, high, count + 2)[1:-1]
     rows = [rest.states(float(value)) for value in values]
@@ -83,9 +91,11 @@ def collisionless(gait: Gait, *, count: int = 2000) -> list[Collisionless]:
 
         try:
             value = float(brentq(miss, values[k], values[k + 1], xtol=1e-15, rtol=1e-15))
-            found.append(_doubled(rest, value))
+            whole = _doubled(rest, value)
         except (SaltusError, ValueError):
             continue
+        if whole.fixed.residual < CLOSED:
+            found.append(whole)
     return found
 
 

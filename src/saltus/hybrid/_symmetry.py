@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.errors import InputError, unknown_name
+from saltus.errors import unknown_name
 from saltus.mechanism import Mechanism
 
 
@@ -50,19 +50,24 @@ class Symmetry:
         q = ca.vertcat(*(ca.SX(self.state.get(c, mechanism.coordinate(c).symbol)) for c in mechanism.coordinates))
         return ca.vertcat(q, ca.jtimes(q, mechanism.q, mechanism.v))
 
-    def other(self, mechanism: Mechanism, values: Mapping[str, float]) -> dict[str, float]:
-        """The parameters of the robot under its new names."""
+    def other_parameters(self, mechanism: Mechanism) -> Any:
+        """The parameters of the robot under its new names, as expressions of the old."""
         names = list(mechanism.parameters)
-        p = ca.vertcat(*(ca.SX(self.parameters.get(name, mechanism.p[k])) for k, name in enumerate(names)))
-        new = ca.Function("other", [mechanism.p], [p])([values[name] for name in names])
-        return dict(zip(names, np.array(new, dtype=float).ravel(), strict=True))
+        return ca.vertcat(*(ca.SX(self.parameters.get(name, mechanism.p[k])) for k, name in enumerate(names)))
 
-    def refuse_difference(self, mechanism: Mechanism, values: Mapping[str, float]) -> None:
-        """Say which parameters make the robot another one under its new names."""
+    def other(self, mechanism: Mechanism, values: Mapping[str, float]) -> dict[str, float]:
+        """The same in numbers."""
+        names = list(mechanism.parameters)
+        function = ca.Function("other", [mechanism.p], [self.other_parameters(mechanism)])
+        return dict(zip(names, np.array(function([values[n] for n in names]), dtype=float).ravel(), strict=True))
+
+    def differences(self, mechanism: Mechanism, values: Mapping[str, float]) -> str:
+        """Which parameters make the robot another one under its new names; empty if none do."""
         other = self.other(mechanism, values)
-        differ = [name for name in values if not math.isclose(values[name], other[name], rel_tol=1e-12, abs_tol=1e-15)]
-        if differ:
-            raise InputError(
-                f"{mechanism.name} is not the same under other names of its parts: "
-                + ", ".join(f"{name} = {values[name]:g} would be {other[name]:g}" for name in differ)
-            )
+        differ = [name for name in other if not math.isclose(values[name], other[name], rel_tol=1e-12, abs_tol=1e-15)]
+        return ", ".join(f"{name} = {values[name]:g} would be {other[name]:g}" for name in differ)
+
+    def tied(self, mechanism: Mechanism, name: str) -> dict[str, Any]:
+        """Parameters that must follow one that changes, if the robot is to stay the same, with their expressions."""
+        symbol = mechanism.p[list(mechanism.parameters).index(name)]
+        return {n: ca.SX(e) for n, e in self.parameters.items() if n != name and ca.depends_on(ca.SX(e), symbol)}

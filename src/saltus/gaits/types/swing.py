@@ -49,7 +49,7 @@ def make(robot: HybridSystem) -> Gait:
         remembered={"energy": energy_now},
         rest=Rest(
             at_rest,
-            (0.0, math.pi / 2),
+            (0.0, math.pi),
             fall=Gait("fall", robot, (down,), section={}),
             gait=Gait("passive swing", robot, (up, replace(down, relabel=True)), section),
             zero="theta2",
