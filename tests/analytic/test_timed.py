@@ -1,5 +1,6 @@
 """Hands exchanged by the clock: against cycles of a gait, against schedules, and what is refused."""
 
+import math
 from functools import cache
 
 import casadi as ca
@@ -297,3 +298,25 @@ def test_flight_has_no_hand_to_exchange():
         Timed.of(Cycle())
     with pytest.raises(InputError, match="no cycle"):
         Timed.of([])
+
+
+@pytest.mark.parametrize("kind", ["ricochet", "two_swings", "pieces", "swing"])
+def test_any_cycle_is_repeated_by_a_schedule(kind):
+    monkeybot, random = robot(), np.random.default_rng(1)
+    gait = find_gait(kind, monkeybot)
+    drawn = gait.draw(random) if gait.draw else {}
+    gait = gait.with_knobs(**{name: value for name, value in drawn.items() if name in gait.knobs})
+    cycle = run_cycle(gait, {name: value for name, value in drawn.items() if name in gait.free})
+    control, after = Schedule.of(cycle, cycles=2), cycle.period * (1 + 1e-12)
+    run = saltus.simulate(monkeybot, cycle.start, controller=control, until=after, rtol=1e-12, atol=1e-13)
+    x, p = np.array(list(run.final.values())), monkeybot.parameter_values
+    if sum(phase.relabel for phase in gait.phases) % 2:  # its parts have other names now
+        m = monkeybot.mechanism
+        x = np.array(ca.Function("map", [ca.vertcat(m.q, m.v), m.p], [monkeybot.symmetry.map(m)])(x, p)).ravel()
+    end = dict(zip(monkeybot.state_names, x, strict=True))
+    for name, value in cycle.final.items():
+        difference = end[name] - value
+        if not name.startswith("d"):
+            difference = math.remainder(difference, 2 * math.pi)
+        assert difference == pytest.approx(0.0, abs=1e-7)
+    assert (end["x"], end["y"]) == pytest.approx(cycle.travel, abs=1e-9)

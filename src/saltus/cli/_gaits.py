@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from saltus.cli._app import app
 from saltus.cli._words import Json, Out, Progress, Robot, folder, numbers, pairs, print_json, print_table
-from saltus.errors import InputError, SaltusError, unknown_name
+from saltus.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +35,7 @@ def gait_command(
     start: Annotated[list[str] | None, typer.Option(help="Where the cycle begins: dtheta1=0.9,dtheta2=11.")] = None,
     guess: Annotated[list[str] | None, typer.Option(help="Near where to search; with --solve or --minimise.")] = None,
     set_: Values = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="A gait that `saltus search --out` wrote.")] = None,
     solve: Annotated[bool, typer.Option("--solve", help="Find a gait that repeats, and its multipliers.")] = False,
     minimise: Annotated[bool, typer.Option("--minimise", help="Find the least error by Nelder and Mead.")] = False,
     iterate: Annotated[int | None, typer.Option(help="Repeat it by the clock this many times.")] = None,
@@ -52,27 +54,22 @@ def gait_command(
         raise InputError("--start is for one cycle; a search begins at --guess")
     if period is not None and iterate is None:
         raise InputError("--period needs --iterate")
-    made = _gait(robot, type_, set_)
+    made = _gait(robot, type_, set_) if from_ is None else _found(robot, type_, set_, from_)
     begin = _values(guess if solve or minimise else start, "--guess" if solve or minimise else "--start")
     made.state(begin)
     if iterate is not None:
         gaits.check_iteration(iterate, period)
         folder(out)
     repeated: Gait | FixedPoint
-    try:
-        if solve:
-            fixed = gaits.solve(made, begin)
-            content, repeated = _solved(fixed), fixed
-        elif minimise:
-            least = gaits.minimise(made, begin)
-            content, repeated = _least(least), made.with_start(**_free(made, least.start))
-        else:
-            cycle = gaits.run_cycle(made, begin)
-            content, repeated = _cycle(cycle), made.with_start(**begin)
-    except InputError:
-        raise
-    except SaltusError as error:
-        raise SaltusError(_explained(str(error), made, begin)) from error
+    if solve:
+        fixed = gaits.solve(made, begin)
+        content, repeated = _solved(fixed), fixed
+    elif minimise:
+        least = gaits.minimise(made, begin)
+        content, repeated = _least(least), made.with_start(**_free(made, least.start))
+    else:
+        cycle = gaits.run_cycle(made, begin)
+        content, repeated = _cycle(cycle), made.with_start(**begin)
     if iterate is not None:
         _print_iterates(gaits.iterate(repeated, iterate, period), robot, out, as_json)
     elif as_json:
@@ -136,6 +133,21 @@ def _gait(robot: str, type_: str | None, set_: list[str] | None, varied: list[st
     return made.with_knobs(**knobs)
 
 
+def _found(robot: str, type_: str | None, set_: list[str] | None, path: Path) -> Gait:
+    """A gait that was found and written to a file, with its start, its knobs and the parameters of its robot."""
+    try:
+        content = json.loads(path.read_text())
+        kind, start, knobs = content["gait"], content["fixed_point"], content["knobs"]
+        texts = [f"{name}={value!r}" for name, value in {**content.get("parameters", {}), **knobs}.items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"cannot read a gait from {path}: {type(error).__name__}: {error}") from None
+    if content.get("robot") != robot or (type_ is not None and type_ != kind):
+        raise InputError(f"{path} holds gait {kind} of {content.get('robot')}")
+    given = {text.partition("=")[0] for part in set_ or [] for text in part.split(",")}
+    made = _gait(robot, kind, [*(text for text in texts if text.partition("=")[0] not in given), *(set_ or [])])
+    return made.with_start(**{name: value for name, value in start.items() if name in made.free})
+
+
 def _values(given: list[str] | None, option: str) -> dict[str, float]:
     return numbers([part for text in given or [] for part in text.split(",")], option)
 
@@ -162,13 +174,6 @@ def _range(text: str, option: str) -> tuple[str, np.ndarray]:
 
 def _free(gait: Gait, state: dict[str, float]) -> dict[str, float]:
     return {name: state[name] for name in gait.free}
-
-
-def _explained(message: str, gait: Gait, begin: dict[str, float]) -> str:
-    if "never ends" not in message or "inputs are zero" in message:
-        return message
-    state = ", ".join(f"{name} = {value:g}" for name, value in _free(gait, gait.state(begin)).items())
-    return f"{message}: from {state} the robot does not get that far; begin with more energy, or elsewhere"
 
 
 # -- what is told ---------------------------------------------------------------------------------------

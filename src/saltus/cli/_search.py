@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saltus._write import write
 from saltus.cli._app import app
-from saltus.cli._gaits import GaitType, Values, _complex, _gait, _print_content, _values
-from saltus.cli._words import Json, Progress, Robot, print_json, print_table
+from saltus.cli._gaits import GaitType, Values, _complex, _gait, _print_content, _print_files, _values
+from saltus.cli._words import Json, Progress, Robot, folder, plain, print_json, print_table
 from saltus.errors import InputError
+
+if TYPE_CHECKING:
+    from saltus.gaits import Family
+
+# Points of a family in each direction at most.
+MOST = 200
 
 
 @app.command("search")
@@ -23,11 +34,16 @@ def search_command(
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
     starts: Annotated[int, typer.Option(help="How many random starts at most.")] = 200,
     cycles: Annotated[int, typer.Option(help="Cycles in which differences must die out.")] = 500,
+    out: Annotated[Path | None, typer.Option(help="A folder for a file of the gait, for `saltus gait --from`.")] = None,
     as_json: Json = False,
 ) -> None:
     """Search for a gait that is stable by the clock alone, with times in whole milliseconds."""
     from saltus import gaits
 
+    if not math.isfinite(rise):
+        raise InputError(f"--rise must be finite, got {rise:g} m")
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, got {seed}")
     if climb is not None and not climb > rise:
         raise InputError(f"--climb must be above --rise, got {climb:g} and {rise:g} m")
     if not 0 < radius <= 1:
@@ -36,6 +52,11 @@ def search_command(
         if value < 1:
             raise InputError(f"{option} must be a positive whole number, got {value}")
     made = _gait(robot, type_ or _timed_type(robot), set_)
+    drawn = [name for name in _values(set_, "--set") if name in made.knobs]
+    if drawn:
+        raise InputError(f"a search draws {drawn[0]} itself, so that it cannot be set")
+    if out is not None:
+        folder(out)
     with Progress(starts, quiet=as_json, doing="searching") as show:
         found = gaits.find_stable(
             made, radius=radius, rise=rise, seed=seed, starts=starts, cycles=cycles, progress=lambda k, _: show(k)
@@ -43,6 +64,11 @@ def search_command(
     if climb is not None:
         found = gaits.climb(found, most=climb, cycles=cycles)
     content = {"robot": robot, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
+    if out is not None:
+        parameters = {name: value for name, value in _values(set_, "--set").items() if name not in made.knobs}
+        path = out / f"{robot}-{made.name}-found.json"
+        write(path, json.dumps(plain({**content, "parameters": parameters}), indent=1).encode())
+        content["file"] = str(path)
     if as_json:
         print_json(content)
     else:
@@ -93,6 +119,7 @@ def family_command(
     guess: Annotated[list[str] | None, typer.Option(help="Near where to begin: dtheta1=0.75,dtheta2=11.1.")] = None,
     type_: GaitType = None,
     set_: Values = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for figures and a file of all points.")] = None,
     as_json: Json = False,
 ) -> None:
     """Follow a gait that repeats in a knob, with its multipliers, folds and changes of stability."""
@@ -103,19 +130,19 @@ def family_command(
         low, high = (float(part) for part in span.split(":"))
     except ValueError:
         raise InputError(f"--knob takes name=from:to, such as motor_torque=2.4:5, got {knob!r}") from None
-    if not low < high:
-        raise InputError(f"--knob: {name} must go from a smaller to a greater value, got {low:g} to {high:g}")
     made = _gait(robot, type_, set_)
-    fixed = gaits.solve(made, _values(guess, "--guess"))
-    family = gaits.follow(fixed, name.strip(), (low, high))
+    name, begin = name.strip(), _values(guess, "--guess")
+    made.state(begin)
+    gaits.check_span(made, name, (low, high))
+    if out is not None:
+        folder(out)
+    fixed = gaits.solve(made, begin)
+    with Progress(2 * MOST, quiet=as_json, doing=f"following {name}") as show:
+        made_points = itertools.count(1)
+        family = gaits.follow(fixed, name, (low, high), most=MOST, progress=lambda *_: show(next(made_points)))
+    files = _write_family(family, out, f"{robot}-{made.name}-family-{name}") if out is not None else []
     if as_json:
-        rows = [
-            point.to_dict()
-            | {"multipliers": _complex(point.multipliers), "multipliers_timed": _complex(point.multipliers_timed)}
-            for point in family.points
-        ]
-        changes = [{"kind": c.kind, "value": c.value, "about": c.about} for c in family.changes]
-        print_json({"robot": robot, "knob": name, "points": rows, "changes": changes, "ends": list(family.ends)})
+        print_json({"robot": robot, **_family(family), "files": [str(path) for path in files]})
         return
     lines = [
         (f"{value:.6g}", *(f"{point.start[free]:.6g}" for free in made.free), f"{radius:.4g}", f"{_clock(point):.4g}")
@@ -125,6 +152,24 @@ def family_command(
     for change in family.changes:
         print(f"{change.kind}: {change.about}")
     print(f"ends: {family.ends[0]}; {family.ends[1]}")
+    _print_files(files)
+
+
+def _family(family: Family) -> dict[str, Any]:
+    rows = [
+        point.to_dict()
+        | {"multipliers": _complex(point.multipliers), "multipliers_timed": _complex(point.multipliers_timed)}
+        for point in family.points
+    ]
+    changes = [{"kind": c.kind, "value": c.value, "about": c.about} for c in family.changes]
+    return {"knob": family.knob, "points": rows, "changes": changes, "ends": list(family.ends)}
+
+
+def _write_family(family: Family, out: Path, name: str) -> list[Path]:
+    from saltus.show import family_figure, save_figure
+
+    files = [write(out / f"{name}.json", json.dumps(plain(_family(family)), indent=1).encode())]
+    return files + save_figure(family_figure(family), out, name)
 
 
 def _clock(point: Any) -> float:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
+from saltus.contact import GRIP
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit
 from saltus.engine import Control, ControlParameter
@@ -50,6 +52,34 @@ class Schedule:
         """Piecewise constant inputs; for several actuators each value is a row."""
         rows = [[value] if np.ndim(value) == 0 else [[v] for v in value] for value in values]  # type: ignore[union-attr]
         return Schedule(tuple(starts), rows)  # type: ignore[arg-type]
+
+    @staticmethod
+    def of(cycle: Any, cycles: int = 1, period: float | None = None) -> Schedule:
+        """By the clock what a cycle of a gait did (see `saltus.gaits.run_cycle`), flights and all, so many times.
+
+        Times are rounded to multiples of ``period``, s, if it is given. In the end nothing is held and nothing driven.
+        """
+        if not isinstance(cycles, int) or cycles < 1:
+            raise InputError(f"schedule: cycles must be a positive whole number, got {cycles!r}")
+        gait, robot = cycle.gait, cycle.gait.robot
+        grips = [unit.name for unit in robot.units if unit.kind == GRIP]
+        signs = _mirrored(robot)
+        other = dict(robot.symmetry.units) if robot.symmetry is not None else {}
+        starts, pieces, requests = [], [], []
+        now, swapped = 0.0, bool(gait.phases[0].relabel)  # it begins as names have been changed
+        for _ in range(cycles):
+            for phase, run, duration in zip(gait.phases, cycle.runs, cycle.durations.values(), strict=True):
+                swapped = swapped != phase.relabel
+                held = other.get(phase.holds, phase.holds) if swapped else phase.holds
+                if duration > 0:
+                    starts.append(now if period is None else round(now / period) * period)
+                    values = [run.system.values[f"input {name}"] for name in signs]
+                    pieces.append([[(s if swapped else 1.0) * v] for v, s in zip(values, signs.values(), strict=True)])
+                    requests.append({name: "close" if name == held else "open" for name in grips})
+                now += duration
+        starts.append(now if period is None else round(now / period) * period)
+        pieces.append([[0.0] for _ in signs])
+        return Schedule(tuple(starts), pieces, (*requests, dict.fromkeys(grips, "open")))
 
     def bind(self, system: HybridSystem) -> Control:
         starts, table = self._table(system)
@@ -98,6 +128,18 @@ class Schedule:
             raise InputError(f"schedule: {len(self.starts)} starts need as many requests, got {len(self.requests)}")
         rows = [wishes(requests, system) for requests in self.requests]
         return np.array([[0] * len(system.units), *rows], dtype=float)
+
+
+def _mirrored(system: HybridSystem) -> dict[str, float]:
+    """Sign of each actuator when the robot's parts change their names."""
+    m, signs = system.mechanism, {}
+    for name, actuator in m.actuators.items():
+        signs[name] = 1.0
+        if system.symmetry is not None and actuator.coordinate is not None:
+            symbol = m.coordinate(actuator.coordinate).symbol
+            new = ca.SX(system.symmetry.state.get(actuator.coordinate, symbol))
+            signs[name] = float(ca.Function("sign", [m.q], [ca.jacobian(new, symbol)])(np.zeros(m.nq)))
+    return signs
 
 
 def _named(system: HybridSystem, shape: tuple[int, ...]) -> list[ControlParameter]:

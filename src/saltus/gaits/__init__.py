@@ -7,7 +7,7 @@ from typing import Any
 from saltus import registry
 from saltus.errors import InputError
 from saltus.gaits._catch import Catch, catches
-from saltus.gaits._continuation import Change, Family, follow
+from saltus.gaits._continuation import Change, Family, check_span, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._from_map import fixed_points
@@ -40,6 +40,7 @@ __all__ = [
     "check_axes",
     "check_iteration",
     "check_map_target",
+    "check_span",
     "climb",
     "collisionless",
     "error_map",

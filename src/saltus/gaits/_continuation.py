@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import run_cycle
 from saltus.gaits._fixed import FixedPoint, evaluate, moved, slope_of
+from saltus.gaits._gait import Gait
 
 # A multiplier this near to one is one: that of the energy, which cycles keep.
 UNIT = 1e-6
@@ -74,16 +75,33 @@ def follow(
     most
         How many points in each direction.
     """
+    check_span(fixed.gait.with_knobs(**fixed.knobs), knob, span)
+    if not 0 < step < math.inf or most < 1:
+        raise InputError(f"a family is followed in steps of a positive size, got {most!r} of {step!r}")
+    if fixed.grazing:
+        raise SaltusError(
+            f"gait {fixed.gait.name}: {' and '.join(fixed.grazing)} is reached without speed at the fixed point, where "
+            "the map has no derivative, so that no family by state begins there; begin at one that is powered"
+        )
     if knob not in fixed.gait.knobs:
         fixed = _with_knob(fixed, knob)
     gait = fixed.gait
-    low, high = span
-    if not low < high or not low <= fixed.knobs[knob] <= high:
-        raise InputError(f"the span of {knob} must contain its value {fixed.knobs[knob]:g}, got {low:g} to {high:g}")
     names = [*(unknowns if unknowns is not None else gait.unknowns or gait.free), knob]
     sides = [_Walk(fixed, names, travel, span, direction, step, progress).go(most) for direction in (-1.0, 1.0)]
     points = [*reversed(sides[0][0]), fixed, *sides[1][0]]
     return Family(knob, tuple(points), tuple(_changes(points, knob)), (sides[0][1], sides[1][1]))
+
+
+def check_span(gait: Gait, knob: str, span: tuple[float, float]) -> None:
+    """Refuse a family that cannot be, before any work is done."""
+    gait = gait.with_knob(knob)
+    (low, high), spec = span, gait.knobs[knob]
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"{knob} must go from a smaller to a greater finite value, got {low:g} to {high:g}")
+    for value in span:
+        spec.check(value)
+    if not low <= spec.value <= high:
+        raise InputError(f"the span of {knob} must contain its value {spec.value:g}, got {low:g} to {high:g}")
 
 
 def _with_knob(fixed: FixedPoint, parameter: str) -> FixedPoint:

@@ -13,6 +13,7 @@ from scipy.interpolate import CubicHermiteSpline
 from saltus.engine import Trajectory, simulate, simulate_many
 from saltus.engine._cases import columns
 from saltus.errors import InputError, SaltusError
+from saltus.gaits._energy import energy_lacking
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import CLOCK, DURATION
 from saltus.hybrid import HybridSystem
@@ -67,13 +68,13 @@ class Cycle:
 
     @property
     def residual(self) -> np.ndarray:
-        """By how much the free coordinates and velocities differ at the end."""
+        """By how much the free coordinates and velocities differ at the end; whole turns of angles do not count."""
         return differences(self.gait, self.start, self.final)
 
     @property
     def error(self) -> float:
-        """The sum of their squares."""
-        return float(self.residual @ self.residual)
+        """The sum of the squared differences, in which whole turns of an angle count [ufford2009, 4.2]."""
+        return float(squares(self.gait, self.start, self.final))
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ class Cycles:
 
     @property
     def error(self) -> np.ndarray:
-        """The sum of the squares of the residual."""
-        return np.asarray((self.residual**2).sum(axis=-1))
+        """The sum of the squared differences, in which whole turns of an angle count."""
+        return squares(self.gait, self.starts, self.finals)
 
     @property
     def period(self) -> np.ndarray:
@@ -121,6 +122,11 @@ def differences(gait: Gait, start: Mapping[str, Any], final: Mapping[str, Any]) 
         difference = np.asarray(final[name]) - np.asarray(start[name])
         found.append(np.remainder(difference + np.pi, 2 * np.pi) - np.pi if name in angles else difference)
     return np.array(found)
+
+
+def squares(gait: Gait, start: Mapping[str, Any], final: Mapping[str, Any]) -> np.ndarray:
+    """The error of [ufford2009, 4.2]: the sum of the squared differences of what is free, as the angles are."""
+    return np.asarray(sum((np.asarray(final[name]) - np.asarray(start[name])) ** 2 for name in gait.free))
 
 
 class _Handover:
@@ -362,7 +368,12 @@ def _why(gait: Gait, k: int, numbers: Mapping[str, float], run: Trajectory) -> s
     if gait.phases[k].inputs and not any(numbers[name] for name in inputs):
         return ", since its inputs are zero"
     when = _speed(run)[1]
-    return f", though its end was touched, to rounding, after {when:.6g} s" if when is not None else ""
+    if when is not None:
+        return f", though its end was touched, to rounding, after {when:.6g} s"
+    lacking = energy_lacking(gait, k, run.x[0], run.system.parameter_values)
+    if lacking is None:
+        return ""
+    return f": it begins with too little energy, {lacking[0]:.6g} J, where {lacking[1]:.6g} J are needed to end at all"
 
 
 def _speed(run: Trajectory) -> tuple[float, float | None]:

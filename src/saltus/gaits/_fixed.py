@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ def solve(
             nearer = {**start, **shoot_backwards(gait, start, values)}
             found = _newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
         except SaltusError:
-            exact = _collisionless_near(gait, nearer, values)
+            exact = _collisionless_near(gait, nearer, values) or _collisionless_near(gait, start, values)
             if exact is None:
                 raise failed from None  # what was asked for, not what was tried in its place
             return exact
@@ -153,11 +153,30 @@ def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, fl
 
     if gait.rest is None or any(gait.held(k).system.units for k in range(len(gait.phases))):
         return None
-    for found in collisionless(gait):
+    # one search for all guesses
+    if "_collisionless" not in gait.__dict__:
+        gait.__dict__["_collisionless"] = collisionless(gait)
+    for found in gait.__dict__["_collisionless"]:
         exact = {name: found.fixed.start[name] for name in gait.state_names}
         if all(abs(exact[name] - start[name]) < NEAR for name in gait.free):
-            return FixedPoint(gait, exact, knobs, found.fixed.cycle, 0, found.fixed)
+            return FixedPoint(gait, exact, knobs, _as_of(gait, knobs, found.fixed.cycle), 0, found.fixed)
     return None
+
+
+def _as_of(gait: Gait, knobs: dict[str, float], cycle: Cycle) -> Cycle:
+    """A cycle by the clock as one of a gait: phases that it does not have, such as that of the motor, take no time."""
+    names = [phase.name for phase in gait.phases]
+    return replace(
+        cycle,
+        gait=gait,
+        knobs=knobs,
+        durations={name: cycle.durations.get(name, 0.0) for name in names},
+        losses={name: cycle.losses.get(name, 0.0) for name in names},
+        speeds={},
+        jacobian=None,
+        time_jacobian=None,
+        travel_jacobian=None,
+    )
 
 
 def _newton(

@@ -11,9 +11,9 @@ SAME = 1e-6
 
 
 def fixed_points(found: ErrorMap, *, most: int = 20, below: float = 1.0) -> list[FixedPoint]:
-    """All fixed points to which the minima of a map lead, the least unstable first.
+    """All fixed points to which the minima of a map lead, the least unstable by the clock first.
 
-    Those that graze are left out: they are for `collisionless`.
+    Those that graze are among them: they lose nothing (see `collisionless`).
     """
     gait = found.gait
     points: list[FixedPoint] = []
@@ -26,6 +26,6 @@ def fixed_points(found: ErrorMap, *, most: int = 20, below: float = 1.0) -> list
         except SaltusError:
             continue
         known = any(all(abs(point.start[name] - other.start[name]) < SAME for name in gait.free) for other in points)
-        if not known and not point.grazing:
+        if not known:
             points.append(point)
-    return sorted(points, key=lambda point: abs(point.multipliers[0]))
+    return sorted(points, key=lambda point: abs(point.multipliers_timed[0]))

@@ -207,9 +207,12 @@ class Gait:
         The knobs ``<phase>_t`` are the durations. All coordinates and velocities are free.
         """
         knobs, symbols = dict(self.knobs), dict(self.symbols)
-        phases = []
+        phases, relabel = [], False
         for phase in self.phases:
             name = f"{phase.name}_t"
+            relabel = relabel != phase.relabel
+            if durations is not None and durations.get(phase.name) == 0.0:
+                continue  # what takes no time does not happen, but for the change of names that it begins with
             if name not in knobs:
                 if durations is None or phase.name not in durations:
                     raise InputError(f"gait {self.name}: how long is phase {phase.name}?")
@@ -217,7 +220,8 @@ class Gait:
                 symbols[name] = ca.SX.sym(name)
             elif durations is not None and phase.name in durations:
                 knobs[name] = replace(knobs[name], value=float(durations[phase.name]))
-            phases.append(replace(phase, ends=None))
+            phases.append(replace(phase, ends=None, relabel=relabel))
+            relabel = False
         start = {**self.start, **self.section}
         return replace(
             self,
@@ -231,7 +235,7 @@ class Gait:
 
     def _changed(self, **fields: Any) -> Gait:
         made = replace(self, **fields)
-        for name in ("_held", "state_names", "_told"):
+        for name in ("_held", "state_names", "_told", "_collisionless"):
             if name in self.__dict__:
                 made.__dict__[name] = self.__dict__[name]
         return made

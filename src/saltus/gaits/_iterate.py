@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 import saltus
 from saltus.engine import Trajectory
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._cycle import Cycle, differences, run_cycle
+from saltus.gaits._cycle import Cycle, run_cycle, squares
 from saltus.gaits._fixed import FixedPoint
 from saltus.gaits._gait import Gait
 
@@ -28,8 +28,8 @@ class Iterates:
     """What each cycle of an open-loop run was like, an element for each.
 
     ``error``, ``kinetic`` and ``states`` are those at the passage of the section nearest to the end of the
-    cycle, at ``times``; ``x`` and ``y`` say where the new hold is. If the run was lost before its end,
-    ``reason`` says how.
+    cycle, at ``times``, or at the end itself if the gait has no section; ``x`` and ``y`` say where the new hold
+    is. If the run was lost before its end, ``reason`` says how.
     """
 
     gait: Gait
@@ -138,8 +138,9 @@ def check_iteration(cycles: int, period: float | None) -> None:
 
 
 def _check_passage(gait: Gait) -> None:
+    gait.check_repeats()
     if not gait.section:
-        raise InputError(f"gait {gait.name} has no section to pass")
+        return
     begin, end = gait.phases[0], gait.phases[-1]
     if begin.relabel or begin.holds != end.holds:
         raise InputError(f"gait {gait.name}: its last phase must go on into its first")
@@ -151,8 +152,8 @@ class _Run:
     def __init__(self, gait: Gait, first: Cycle, cycles: int, period: float | None, options: Mapping[str, Any]):
         self.gait, self.first, self.asked, self.period, self.options = gait, first, cycles, period, options
         self.timed = gait.with_knobs(**first.knobs).timed(first.durations)
-        self.name = next(iter(gait.section))
-        self.place = gait.state_names.index(self.name)
+        self.name = next(iter(gait.section), "")
+        self.place = gait.state_names.index(self.name) if self.name else -1
         held = gait.held(0)
         m = held.mechanism
         self.kinetic = ca.Function("kinetic", [ca.vertcat(m.q, m.v), m.p], [held.seen(gait.robot.dynamics.kinetic)])
@@ -160,15 +161,16 @@ class _Run:
 
     def lengths(self) -> Iterator[dict[str, float]]:
         """How long each phase lasts, cycle after cycle, when the controller can act only at its samples."""
-        ends, number = np.cumsum(list(self.first.durations.values())), 0
+        durations = {phase.name: self.first.durations[phase.name] for phase in self.timed.phases}
+        ends, number = np.cumsum(list(durations.values())), 0
         before = 0.0
         while True:
             lengths = {}
-            for phase, end in zip(self.gait.phases, number * ends[-1] + ends, strict=True):
+            for phase, end in zip(self.timed.phases, number * ends[-1] + ends, strict=True):
                 at = end if self.period is None else round(end / self.period) * self.period
                 lengths[f"{phase.name}_t"] = float(at - before)
                 before = at
-            yield dict(zip(lengths, self.first.durations.values(), strict=True)) if self.period is None else lengths
+            yield dict(zip(lengths, durations.values(), strict=True)) if self.period is None else lengths
             number += 1
 
     def result(self) -> Iterates:
@@ -189,6 +191,14 @@ class _Run:
             except SaltusError as error:
                 reason = f"cycle {number + 1}: {error}"
                 break
+            if not self.name:
+                clock, hold, state = clock + cycle.period, hold + np.array(cycle.travel), cycle.final
+                times.append(clock)
+                states.append(np.array(list(state.values())))
+                holds.append(hold)
+                if len(times) == self.asked:
+                    break
+                continue
             if previous is not None:
                 passed = self.passage(previous.runs[-1], cycle.runs[0])
                 if passed is None:
@@ -201,13 +211,15 @@ class _Run:
             clock, hold = clock + cycle.period, hold + np.array(cycle.travel)
         states_ = np.array(states).reshape(len(states), len(start))
         columns = dict(zip(self.gait.state_names, states_.T, strict=True))
-        gaps = differences(self.gait, start, columns)
         places = np.array(holds).reshape(len(holds), 2)
         return Iterates(
-            self.gait, start, self.asked, self.period, np.array(times), states_, (gaps**2).sum(axis=0),
+            self.gait, start, self.asked, self.period, np.array(times), states_, self.errors(start, columns),
             np.array([self.energy(x) for x in states_]), self.energy(np.array(list(start.values()))),
             places[:, 0], places[:, 1], reason,
         )  # fmt: skip
+
+    def errors(self, start: Mapping[str, float], states: Mapping[str, np.ndarray]) -> np.ndarray:
+        return np.asarray(squares(self.gait, start, states), dtype=float).reshape(-1)
 
     def energy(self, x: np.ndarray) -> float:
         return float(self.kinetic(x, self.p))

@@ -109,6 +109,15 @@ def find_stable(
     """
     if gait.draw is None or gait.section:
         raise InputError(f"gait {gait.name}: a search needs a timed gait that can draw its starts")
+    gait.check_repeats()
+    if not 0 < radius <= 1 or not math.isfinite(rise) or not 0 < period < math.inf:
+        raise InputError(
+            f"a search needs a radius above 0 and at most 1, a finite rise and a positive period, got {radius!r}, "
+            f"{rise!r} m and {period!r} s"
+        )
+    for name, number in (("seed", seed + 1), ("starts", starts), ("tries", tries), ("cycles", cycles)):
+        if number < 1:
+            raise InputError(f"{name} of a search must not be negative, got {number - (name == 'seed')}")
     random, search = np.random.default_rng(seed), _Search(gait, rise, least_travel, least_flight)
     for number in range(1, starts + 1):
         if progress is not None:
