@@ -28,17 +28,17 @@ def energy_lacking(gait: Gait, phase: int, x: np.ndarray, p: np.ndarray) -> tupl
     places = ca.Function("places", [m.q, d.p], [guard, ca.gradient(guard, m.q)])
     energy = float(ca.Function("energy", [d.x, d.p], [d.kinetic + d.potential])(x, p))
     random, least = np.random.default_rng(0), np.inf
-    on_guard = {
-        "type": "eq",
-        "fun": lambda q: float(places(q, p)[0]),
-        "jac": lambda q: np.array(places(q, p)[1], dtype=float).ravel(),
-    }
+
+    def miss(q: np.ndarray) -> float:
+        return float(places(q, p)[0])
+
+    on_guard = {"type": "eq", "fun": miss, "jac": lambda q: np.array(places(q, p)[1], dtype=float).ravel()}
     for _ in range(PLACES):
         found = minimize(
             lambda q: float(values(q, p)[0]), random.uniform(-np.pi, np.pi, m.nq), method="SLSQP",
             jac=lambda q: np.array(values(q, p)[1], dtype=float).ravel(), constraints=[on_guard],
         )  # fmt: skip
-        if found.success and abs(on_guard["fun"](found.x)) < 1e-6:
+        if found.success and abs(miss(found.x)) < 1e-6:
             least = min(least, float(found.fun))
     # what is found is a little above the least, never below it by more than it misses the guard
     return (energy, least) if np.isfinite(least) and energy < least - 1e-5 * (1 + abs(least)) else None
