@@ -1,11 +1,14 @@
 """Gaits, maps and papers on the command line."""
 
 import json
+from pathlib import Path
 
 import pytest
 import xarray
 
+from saltus import robots
 from saltus.cli import main
+from saltus.gaits import find_gait, run_cycle
 
 START = "dtheta1=0.902,dtheta2=10.935"
 
@@ -114,7 +117,9 @@ def test_map_where_nothing_ends(call):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("gait", "monkeybot", "--start", "dtheta1=0,dtheta2=3"), "switch never ends within 5 s: "),
+        (("gait", "monkeybot", "--start", "dtheta1=0,dtheta2=3"), "switch never ends within 5 s: it begins with too little"),
+        (("gait", "monkeybot", "--set", "motor_torque=0"), "its inputs are zero"),
+        (("gait", "monkeybot", "--from", "nowhere.json"), "cannot read a gait"),
         (("gait", "monkeybot", "--start", "dtheta9=0"), "dtheta"),
         (("gait", "monkeybot", "--start", "theta1=1"), "theta1 = 0"),
         (("gait", "monkeybot", "--start", "dtheta1=nan"), "finite"),
@@ -186,15 +191,56 @@ def test_collisionless_gaits_are_told(call):
     assert all(gait["miss"] < 1e-12 and gait["error"] < 1e-20 and gait["multipliers"] is None for gait in found)
 
 
-def test_a_family_is_told(call):
+@pytest.mark.parametrize("knob", ["motor_torque=2.9:3.1", "g=9.7:9.9"])
+def test_a_family_is_told(call, tmp_path, knob):
     code, out, _ = call(
-        "family", "monkeybot", "--knob", "motor_torque=2.9:3.1", "--guess", "dtheta1=0.75,dtheta2=11.08", "--set",
-        "motor_torque=3", "--json",
+        "family", "monkeybot", "--knob", knob, "--guess", "dtheta1=0.75,dtheta2=11.08", "--set", "motor_torque=3",
+        "--out", "family", "--json",
     )  # fmt: skip
     content = json.loads(out)
     assert code == 0
     assert len(content["points"]) > 1
     assert all("leaves the span" in end for end in content["ends"])
+    assert {Path(name).suffix for name in content["files"]} == {".json", ".png", ".svg"}
+    assert all((tmp_path / name).stat().st_size > 1000 for name in content["files"])
+
+
+def test_a_gait_that_loses_nothing_is_told_as_what_was_asked_for(call):
+    code, out, _ = call("gait", "monkeybot", "--solve", "--guess", "dtheta1=1.52,dtheta2=10.22", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["gait"] == "swing"
+    assert content["knobs"] == {"motor_torque": 0.66}
+    assert content["t_motor"] == 0.0
+    assert content["multipliers"] is None
+    assert content["grazing"] is True
+    near = ("--guess", "dtheta1=1.52,dtheta2=10.22")
+    code, out, _ = call("gait", "monkeybot", "--solve", *near, "--iterate", "3", "--json")
+    assert code == 0
+    assert max(row["error"] for row in json.loads(out)["cycles"]) < 1e-18
+    code, _, error = call("family", "monkeybot", "--knob", "motor_torque=0.1:5", *near)
+    assert code == 2
+    assert "without speed" in error
+
+
+def test_a_found_gait_is_read_from_its_file(call, tmp_path):
+    knobs = {f"piece{k}_{what}": value for k in (1, 2, 3) for what, value in (("torque", 0.1 * k), ("t", 0.3))}
+    start = {"theta1": -0.8, "theta2": -1.5, "dtheta1": 0.1, "dtheta2": 0.2}
+    found = {"robot": "monkeybot", "gait": "pieces", "fixed_point": start, "knobs": knobs, "parameters": {"g": 9.0}}
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    code, out, _ = call("gait", "monkeybot", "--from", "found.json", "--iterate", "2", "--period", "0.001", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["gait"] == "pieces"
+    assert content["start"] == start
+    assert [row["t"] for row in content["cycles"]] == pytest.approx([0.9, 1.8])
+    robot = robots.monkeybot(g=9.0)
+    once = run_cycle(find_gait("pieces", robot).with_knobs(**knobs), start)
+    assert content["cycles"][0]["error"] == pytest.approx(once.error, rel=1e-9)
+    assert content["cycles"][0]["x"] == pytest.approx(once.travel[0], rel=1e-9)
+    code, _, error = call("gait", "monkeybot", "--type", "climb", "--from", "found.json")
+    assert code == 2
+    assert "holds gait pieces" in error
 
 
 @pytest.mark.parametrize(
@@ -202,6 +248,14 @@ def test_a_family_is_told(call):
     [
         (("search", "monkeybot", "--radius", "2"), "--radius"),
         (("search", "monkeybot", "--starts", "0"), "--starts"),
+        (("search", "monkeybot", "--rise", "nan"), "--rise"),
+        (("search", "monkeybot", "--seed", "-1"), "--seed"),
+        (("search", "monkeybot", "--set", "piece1_torque=1"), "piece1_torque"),
+        (("family", "monkeybot", "--knob", "mass=1:2"), "unknown knob or parameter"),
+        (("family", "monkeybot", "--knob", "motor_torque=1:2"), "must contain its value 0.66"),
+        (("family", "monkeybot", "--knob", "motor_torque=-1:2"), "at least 0"),
+        (("family", "monkeybot", "--knob", "motor_torque=0.1:inf"), "finite"),
+        (("collisionless", "monkeybot", "--set", "hand_dry=0.05"), "cannot rise as it fell"),
         (("search", "monkeybot", "--rise", "0.1", "--climb", "0.05"), "--climb"),
         (("search", "monkeybot", "--type", "swing"), "draw its starts"),
         (("search", "pendulum"), "no gait types"),

@@ -143,6 +143,11 @@ def test_fixed_points_of_a_map(swing, powered):
     found = fixed_points(error_map(swing.with_knobs(motor_torque=3.0), *axes), most=4)
     assert len(found) == 1
     assert found[0].start == pytest.approx(powered.start, abs=1e-8)
+    # with too little torque the map leads to the gaits that lose nothing
+    axes = ("dtheta1", np.linspace(1.3, 1.7, 9)), ("dtheta2", np.linspace(9.9, 10.5, 9))
+    found = fixed_points(error_map(swing, *axes), most=4)
+    assert [point.grazing for point in found] == [("switch",)]
+    assert found[0].start["dtheta1"] == pytest.approx(collisionless(swing)[0].fixed.start["dtheta1"], abs=1e-9)
 
 
 def test_with_too_little_torque_the_search_by_state_grazes(swing):
