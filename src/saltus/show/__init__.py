@@ -1,5 +1,6 @@
 """Pictures and pages of what runs and gaits left behind; nothing here knows a robot."""
 
+from saltus.show._family import family_figure
 from saltus.show._figure import FORMS, figure_bytes, save_figure
 from saltus.show._iterates import error_figure, height_figure, iterates_figure, kinetic_figure
 from saltus.show._maps import intensity_figure, surface_figure
@@ -9,6 +10,7 @@ __all__ = [
     "FORMS",
     "Page",
     "error_figure",
+    "family_figure",
     "figure_bytes",
     "height_figure",
     "intensity_figure",

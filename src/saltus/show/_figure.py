@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,6 +13,8 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from saltus._write import write
+from saltus.gaits import Gait
+from saltus.gaits._map import unit_of
 
 FORMS = ("png", "svg")
 
@@ -65,6 +68,25 @@ def label(name: str, unit: str) -> str:
     else:
         shown = name.replace("_", " ")
     return shown if unit in ("", "1") else f"{shown} ({unit.replace('^2', '²')})"
+
+
+def error_unit(gait: Gait, *, root: bool = False) -> str:
+    """Unit of an error of a gait, or of its square root, in brackets; nothing if it adds up different units."""
+    units = {unit_of(gait, name) for name in gait.free}
+    unit = units.pop() if len(units) == 1 else ""
+    if unit in ("", "1"):
+        return ""
+    return f" ({unit})" if root else f" (({unit})²)" if "/" in unit else f" ({unit}²)"
+
+
+def gait_title(gait: Gait, what: str) -> str:
+    """What is shown, of which gait of which robot."""
+    return f"{gait.robot.name}, {gait.name}: {what}"
+
+
+def wrapped(text: str, width: int = 96) -> str:
+    """A text in lines that are not wider than a figure."""
+    return "\n".join(textwrap.wrap(text, width))
 
 
 def figure_bytes(figure: Figure, form: str = "png") -> bytes:

@@ -1,0 +1,206 @@
+"""Figures of maps, iterates and families say what they should."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+from saltus import gaits, show
+from saltus.gaits import Change, Family
+from saltus.robots import find_robot
+from saltus.show import _maps
+from saltus.show._iterates import lost_in
+from saltus.show._maps import APART, GREYS, MARKED, lowest_minima
+
+
+@pytest.fixture(scope="module")
+def gait():
+    return gaits.find_gait("swing", find_robot("monkeybot"))
+
+
+@pytest.fixture(scope="module")
+def found(gait):
+    return gaits.error_map(gait, ("dtheta1", np.linspace(0.0, 4.0, 40)), ("dtheta2", np.linspace(6.0, 14.0, 40)))
+
+
+@pytest.fixture(scope="module")
+def small(gait):
+    return gaits.error_map(gait, ("dtheta1", [0.0, 1.0]), ("dtheta2", [8.0, 11.5]))
+
+
+@pytest.fixture(scope="module")
+def run(gait):
+    return gaits.iterate(gait, 30)
+
+
+def texts(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+@pytest.fixture
+def corners(monkeypatch):
+    """Corners of all faces of the surfaces that are drawn."""
+    seen = []
+
+    def collection(faces, **look):
+        seen.extend(corner for face in faces for corner in face)
+        return Poly3DCollection(faces, **look)
+
+    monkeypatch.setattr(_maps, "Poly3DCollection", collection)
+    return seen
+
+
+def test_marked_minima_are_the_lowest_and_apart(found):
+    marked = lowest_minima(found, 5.0)
+    assert 2 <= len(marked) <= MARKED < len(found.minima(below=5.0))
+    assert marked[0] == found.minima()[0]
+    for k, one in enumerate(marked):
+        assert one.error < 5.0
+        for other in marked[:k]:
+            assert np.hypot((one.x - other.x) / 4.0, (one.y - other.y) / 8.0) >= APART
+
+
+@pytest.mark.parametrize("draw", [show.surface_figure, show.intensity_figure])
+def test_maps_number_their_minima_and_give_reasons(found, draw):
+    figure = draw(found)
+    marked = lowest_minima(found, 5.0)
+    numbers = [text.get_text() for text in figure.axes[0].texts]
+    assert numbers == [str(k) for k in range(1, len(marked) + 1)]
+    legend = texts(figure)
+    assert len(legend) == len(marked) + 1
+    assert f"minimum {marked[0].error:.2g} at" in legend[0]
+    assert legend[-1] == f"no cycle: switch never ends within 5 s ({int((~found.good).sum())} of 1600 cells)"
+    axes, bar = figure.axes
+    assert "monkeybot, swing" in axes.get_title(loc="left") + axes.get_title()
+    assert axes.get_xlabel() == r"$\dot{\theta}_{1}$ (rad/s)"
+    assert "cut off at error = 5" in bar.get_ylabel()
+    assert [text.get_text() for text in draw(found, minima=found.minima(most=1)).axes[0].texts] == ["1"]
+
+
+@pytest.mark.parametrize("above", [5.0, 2.0])
+def test_maps_are_cut_off(found, above, corners):
+    assert np.nanmax(found.error) > above
+    surface = show.surface_figure(found, above=above)
+    assert max(z for _, _, z in corners) == pytest.approx(np.sqrt(above))
+    assert surface.axes[0].get_zlim()[1] == pytest.approx(np.sqrt(above))
+    mesh = show.intensity_figure(found, above=above).axes[0].collections[-1]
+    assert mesh.get_array().max() == above
+
+
+def test_a_map_of_four_cells_is_not_blank(small, corners):
+    show.surface_figure(small)
+    heights = {round(float(z), 9) for _, _, z in corners}
+    expected = np.sqrt(np.minimum(small.error[small.good], 5.0))
+    assert expected.size
+    assert {round(float(z), 9) for z in expected} <= heights
+
+
+def test_each_reason_has_its_grey(small):
+    def shown(*reasons):
+        reason = np.array(reasons, dtype=object).reshape(2, -1)
+        error = np.where(reason == "", 1.0, np.nan)
+        x = np.arange(float(error.shape[1]))
+        figure = show.intensity_figure(replace(small, x=x, error=error, reason=reason))
+        patches = [handle for handle in figure.legends[0].legend_handles if hasattr(handle, "get_facecolor")]
+        return texts(figure), [to_hex(patch.get_facecolor()).upper() for patch in patches]
+
+    legend, greys = shown("lost", "", "late", "late")
+    assert legend[-2:] == ["no cycle: late (2 of 4 cells)", "no cycle: lost (1 of 4 cells)"]
+    assert greys == list(GREYS[:2])
+    legend, greys = shown("", "a", "a", "b", "b", "c", "c", "d", "e", "f")
+    assert legend[-1] == "no cycle: 3 other reasons (3 of 10 cells)"
+    assert greys == list(GREYS)
+
+
+def test_iterates_have_titles_and_say_where_a_gait_is_lost(run):
+    lost = lost_in(run)
+    assert 10 < lost <= run.count < 30
+    for draw, what in (
+        (show.error_figure, "error at the section"),
+        (show.kinetic_figure, "kinetic energy at the section"),
+        (show.height_figure, "height of the hold at impact"),
+    ):
+        figure = draw({"": run})
+        axes = figure.axes[0]
+        assert axes.get_title(loc="left") == f"monkeybot, swing: {what}"
+        assert axes.get_xlabel() == "cycle"
+        assert axes.get_ylabel().startswith(what)
+        assert any(list(line.get_xdata()) == [lost, lost] for line in axes.lines)
+        text = " ".join(texts(figure)).replace("\n", " ")
+        assert f"error above 5 in cycle {lost}" in text
+        assert run.reason in text
+    assert show.error_figure({"": run}, title="mine").axes[0].get_title(loc="left") == "mine"
+
+
+def test_kinetic_energy_is_seen_before_the_loss(run):
+    axes = show.kinetic_figure({"": run}).axes[0]
+    bottom, top = axes.get_ylim()
+    kept = run.kinetic[: lost_in(run) - 1]
+    assert bottom < kept.min() < kept.max() < top < run.kinetic.max()
+    assert np.ptp(kept) > 0.5 * (top - bottom)
+    arrows = [line for line in axes.lines if line.get_marker() == "^"]
+    assert len(arrows) == (run.kinetic > top).sum()
+    assert f"{run.kinetic.max():.3g} J" in axes.get_title(loc="right")
+
+
+def test_many_runs_are_all_drawn(run):
+    axes = show.height_figure(dict.fromkeys("abcde", run)).axes[0]
+    assert sum(len(line.get_xdata()) == run.count + 1 for line in axes.lines) == 5
+
+
+@pytest.fixture
+def family(gait):
+    # round a fold at 3, with a change of stability on the way
+    values = [1.0, 2.0, 3.0, 2.5, 2.0]
+    radii = [0.5, 0.8, 1.0, 2.0, 4.0]
+    points = [
+        SimpleNamespace(
+            gait=gait, knobs={"motor_torque": value}, multipliers=np.array([radius, 0.1]),
+            start={"theta1": 0.0, "theta2": 0.0, "dtheta1": 0.1 * k, "dtheta2": 11.0 + k},
+        )
+        for k, (value, radius) in enumerate(zip(values, radii, strict=True))
+    ]  # fmt: skip
+    fold = Change("fold", 3.0, (1, 3), "motor_torque turns back at 3")
+    change = Change("stability", 2.75, (2, 3), "0 multipliers outside the unit circle become 1")
+    return Family("motor_torque", tuple(points), (fold, change), ("", ""))
+
+
+def test_a_family_shows_starts_and_multipliers(family):
+    figure = show.family_figure(family)
+    # theta2 is the same in all, and has no panel
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        r"$\dot{\theta}_{1}$ (rad/s)", r"$\dot{\theta}_{2}$ (rad/s)", "largest multiplier",
+    ]  # fmt: skip
+    bottom = figure.axes[-1]
+    assert bottom.get_xlabel() == "motor torque (N m)"
+    assert bottom.get_yscale() == "log"
+    assert any(list(line.get_ydata()) == [1.0, 1.0] for line in bottom.lines)
+    assert [text.get_text() for text in bottom.texts] == ["a", "b"]
+    assert texts(figure) == [
+        "stable", "unstable", "a  stability: 0 multipliers outside the unit circle become 1",
+        "b  fold: motor_torque turns back at 3", r"the same in all: $\theta_{2}$ = 0 rad",
+    ]  # fmt: skip
+
+
+def test_stable_parts_are_solid(family):
+    axes = show.family_figure(family).axes[0]
+    lines = {line.get_linestyle(): line.get_xdata() for line in axes.lines if len(line.get_xdata()) > 1}
+    assert list(lines["-"]) == [1.0, 2.0, 3.0, 2.75]
+    assert list(lines["--"]) == [2.75, 2.5, 2.0]
+    marks = {
+        line.get_marker(): (line.get_xdata()[0], line.get_ydata()[0])
+        for line in axes.lines
+        if line.get_marker() in "Do"
+    }
+    assert marks["D"] == pytest.approx((3.0, 0.2))
+    assert marks["o"] == pytest.approx((2.75, 0.25))
+
+
+def test_changes_at_one_place_share_a_letter(family):
+    near = replace(family.changes[1], value=2.99)
+    figure = show.family_figure(replace(family, changes=(family.changes[0], near)))
+    assert [text.get_text() for text in figure.axes[-1].texts] == ["a"]
+    assert "a  stability at 2.99; fold at 3" in texts(figure)
