@@ -117,7 +117,7 @@ def test_map_where_nothing_ends(call):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("gait", "monkeybot", "--start", "dtheta1=0,dtheta2=3"), "switch never ends within 5 s: it begins with too little"),
+        (("gait", "monkeybot", "--start", "dtheta1=0,dtheta2=3"), "it begins with too little energy"),
         (("gait", "monkeybot", "--set", "motor_torque=0"), "its inputs are zero"),
         (("gait", "monkeybot", "--from", "nowhere.json"), "cannot read a gait"),
         (("gait", "monkeybot", "--start", "dtheta9=0"), "dtheta"),

@@ -264,7 +264,7 @@ def _write_map(found: ErrorMap, out: Path, name: str, above: float) -> list[Path
 
     files = [found.save(out / f"{name}.{ending}") for ending in ("nc", "mat")]
     if found.good.any():
-        files += save_figure(surface_figure(found), out, f"{name}-surface")
+        files += save_figure(surface_figure(found, above=above), out, f"{name}-surface")
         files += save_figure(intensity_figure(found, above=above), out, f"{name}-intensity")
     return files
 

@@ -17,6 +17,10 @@ from saltus.gaits._gait import Gait
 # A guard reached slower than this share of its greatest speed is touched, not crossed.
 GRAZING = 1e-5
 
+# A search by state that does not close its cycle, but reaches a guard slower than this, may be on its way to a
+# gait that loses nothing.
+SLOW = 1e-3
+
 # A search by state that ends this near to a gait that loses nothing was on its way there, rad and rad/s.
 NEAR = 0.01
 
@@ -144,7 +148,9 @@ def solve(
                 raise failed from None  # what was asked for, not what was tried in its place
             return exact
     # a search by state comes near to a gait that grazes, never there
-    return (_collisionless_near(gait, found.start, values) if found.grazing else None) or found
+    slowest = min(found.cycle.speeds.values(), default=1.0)
+    near = found.grazing or (found.residual > 10 * tolerance and slowest < SLOW)
+    return (_collisionless_near(gait, found.start, values) if near else None) or found
 
 
 def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, float]) -> FixedPoint | None:

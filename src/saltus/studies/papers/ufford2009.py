@@ -384,12 +384,11 @@ def _drawings(found: Found) -> tuple[Drawing, ...]:
     maps = found.maps
     both = {"events at whole milliseconds": found.sampled, "exact events": found.exact}
     second = {"events at whole milliseconds": found.sampled_second, "exact events": found.exact_second}
-    cut = "Errors above 5 are cut off; squares are minima; grey where no cycle ends."
+    cut = "Errors above 5 are cut off; numbers are the lowest minima that lie apart; grey where no cycle ends."
     return (
         Drawing(
             "figure-3", surface_figure(maps["4"]),
-            "Figure 3: square root of the error. Left out where the energy does not suffice; cut where it takes "
-            "another swing.", "reproduced",
+            f"Figure 3: square root of the error, with cliffs where it takes another swing. {cut}", "reproduced",
         ),
         Drawing("figure-4", intensity_figure(maps["4"]), f"Figure 4: error. {cut}", "reproduced"),
         Drawing("figure-5", error_figure(both), "Figure 5: error in each cycle of the first gait.", "reproduced"),
