@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are one line for people, or a JSON object for programs."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = _command()(arguments or ["--help"], standalone_mode=False)
+        code = _obey(arguments or ["--help"])
     except _CommandError as error:
         code = _report(error.format_message(), arguments, 2)
     except SaltusError as error:
@@ -38,11 +39,23 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = _report("interrupted", arguments, 130)
     except BrokenPipeError:
-        sys.stderr.close()
+        # what is still to be written at exit would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except (OSError, MemoryError) as error:
         code = _report(f"{type(error).__name__}: {error}", arguments, 2)
-    sys.exit(code or 0)
+    sys.exit(code)
+
+
+def _obey(arguments: list[str]) -> int:
+    """Run a verb; a command's own ``main`` would take Ctrl-C for a silent exit."""
+    command = _command()
+    try:
+        with command.make_context(app.info.name, arguments) as context:
+            command.invoke(context)
+    except typer.Exit as leaving:
+        return int(leaving.exit_code)
+    return 0
 
 
 def _command() -> Any:

@@ -16,7 +16,7 @@ import saltus
 from saltus import registry
 from saltus.cli._app import app
 from saltus.cli._words import Json, Progress, Robot, number, numbers, pairs, print_json, print_tree
-from saltus.errors import InputError, RunFailed, SaltusError, unknown_name
+from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError, unknown_name
 
 if TYPE_CHECKING:
     from saltus.engine import Trajectory
@@ -36,6 +36,7 @@ LawName = Annotated[str | None, typer.Option("--law", help="Impact law in place 
 GuardActions = Annotated[
     list[str] | None, typer.Option("--guard", help="What a guard does, name=ignore|record|terminal.")
 ]
+_Failure = RunFailed | RunInterrupted
 RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
 
 
@@ -261,14 +262,14 @@ class _Experiment:
     controller: Any
     until: float | None
 
-    def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, RunFailed | None]:
+    def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it with a progress bar; a run that failed comes back with its failure."""
         with Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
             try:
                 run = saltus.simulate(
                     self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
                 )
-            except RunFailed as error:
+            except (RunFailed, RunInterrupted) as error:
                 return error.run, error
         return run, None
 
@@ -308,12 +309,12 @@ def _experiment(
     return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
 
 
-def _exit_after(failure: RunFailed | None) -> None:
+def _exit_after(failure: _Failure | None) -> None:
     if failure is not None:
-        raise typer.Exit(130 if isinstance(failure, KeyboardInterrupt) else 1)
+        raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
 
 
-def _print_run(run: Trajectory, failure: RunFailed | None, out: Path | None, as_json: bool) -> None:
+def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_json: bool) -> None:
     audit = run.check()
     if as_json:
         content = run.to_dict() | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
