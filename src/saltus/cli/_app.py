@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import json
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are one line for people, or a JSON object for programs."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = _obey(arguments or ["--help"])
+        with _interrupts_insist():
+            code = _obey(arguments or ["--help"])
     except _CommandError as error:
         code = _report(error.format_message(), arguments, 2)
     except SaltusError as error:
@@ -56,6 +62,38 @@ def _obey(arguments: list[str]) -> int:
     except typer.Exit as leaving:
         return int(leaving.exit_code)
     return 0
+
+
+@contextlib.contextmanager
+def _interrupts_insist() -> Iterator[None]:
+    """Repeat Ctrl-C until it has ended the verb: CasADi and LLVM drop what is raised while they call Python."""
+    ordinary = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not ordinary:
+        yield
+        return
+    over, told = threading.Event(), sys.unraisablehook
+
+    def tell(lost: Any) -> None:
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            told(lost)
+
+    def repeat() -> None:
+        while not over.wait(0.2):
+            _thread.interrupt_main()
+
+    def insist(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, ordinary)
+        sys.unraisablehook = tell
+        threading.Thread(target=repeat, daemon=True).start()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, insist)
+    try:
+        yield
+    finally:
+        over.set()
+        sys.unraisablehook = told
+        signal.signal(signal.SIGINT, ordinary)
 
 
 def _command() -> Any:
