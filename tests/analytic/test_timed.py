@@ -297,3 +297,11 @@ def test_flight_has_no_hand_to_exchange():
         Timed.of(Cycle())
     with pytest.raises(InputError, match="no cycle"):
         Timed.of([])
+
+
+def test_a_clock_that_says_nothing_is_refused():
+    with pytest.raises(InputError, match="neither swaps nor torques"):
+        Timed(swap_t=(), cycle_t=1.0).bind(robot())
+    Timed(swap_t=(), cycle_t=1.0, torques=((0.0, 0.5),)).bind(robot())
+    with pytest.raises(InputError, match="at most 10000000 pieces"):
+        Timed(swap_t=0.4, cycle_t=0.8, cycles=10**8).bind(robot())
