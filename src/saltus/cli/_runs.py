@@ -15,6 +15,7 @@ import typer
 import saltus
 from saltus import registry
 from saltus.cli._app import app
+from saltus.cli._facts import facts
 from saltus.cli._words import Json, Progress, Robot, number, numbers, pairs, print_json, print_tree
 from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError, unknown_name
 
@@ -42,13 +43,11 @@ RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
 
 @app.command("list")
 def list_command(
-    robot: Annotated[str | None, typer.Argument(help="Show one robot in detail.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show one thing in detail: a name, or gaits/name.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List robots, controllers, impact laws and methods, or one robot's names and parameters."""
-    from saltus.robots import find_robot
-
-    content = _everything() if robot is None else _robot_facts(find_robot(robot))
+    """List all that can be used by name, or what one robot, controller, law, method, gait or paper takes."""
+    content = _everything() if name is None else facts(*_target(name))
     if as_json:
         print_json(content)
     else:
@@ -80,27 +79,6 @@ def _everything() -> dict[str, Any]:
             if str(entry.path) not in problems
         },
         "problems": problems,
-    }
-
-
-def _robot_facts(system: HybridSystem) -> dict[str, Any]:
-    m = system.mechanism
-    return {
-        "name": system.name,
-        "file": str(registry.where("robots", system.origin)),
-        "about": system.about,
-        "coordinates": dict(m.coordinates),
-        "velocities": m.velocities,
-        "parameters": {
-            name: {"value": p.value, "unit": p.unit, "about": p.about, "source": p.source}
-            for name, p in m.parameters.items()
-        },
-        "actuators": {name: actuator.unit for name, actuator in m.actuators.items()},
-        "units": {unit.name: list(unit.statuses) for unit in system.units},
-        "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards},
-        "profiles": {name: profile.about for name, profile in system.profiles.items()},
-        "start": dict(system.start),
-        "until": system.until,
     }
 
 
