@@ -16,7 +16,8 @@ def facts(kind: str, name: str) -> dict[str, Any]:
         "robots": _robot, "controllers": _controller, "laws": _law, "methods": _method, "gaits": _gait,
         "papers": _paper,
     }[kind](name)  # fmt: skip
-    head = {"name": name, "kind": registry.KINDS[kind].singular, "file": str(registry.where(kind, name))}
+    what = {} if kind == "robots" else {"kind": registry.KINDS[kind].singular}
+    head = {"name": name, **what, "file": str(registry.where(kind, name))}
     return head | {"about": _first_sentence(registry.load(kind, name).__doc__)} | particular
 
 

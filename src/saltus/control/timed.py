@@ -195,9 +195,7 @@ class Timed:
                 raise InputError("timed: give motor_t and torque, or torques, not both")
             return self._pieces(cycle)
         if not swaps:
-            raise InputError(
-                "timed: neither swaps nor torques are given; motor_t and torque are for after a swap"
-            )
+            raise InputError("timed: neither swaps nor torques are given; motor_t and torque are for after a swap")
         if torque < 0:
             raise InputError(f"timed: torque must not be negative, got {torque:g} N m; torques may be")
         for swap, end in zip(swaps, [*swaps[1:], cycle], strict=True):
