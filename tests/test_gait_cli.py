@@ -139,6 +139,8 @@ def test_map_where_nothing_ends(call):
         (("gait", "monkybot"), "monkeybot"),
         (("map", "monkeybot", "--x", "dtheta1=4:0:20", "--y", "dtheta2=6:14:20"), "smaller to a greater"),
         (("map", "monkeybot", "--x", "dtheta1=0:4:1", "--y", "dtheta2=6:14:20"), "at least two"),
+        (("map", "monkeybot", "--x", "dtheta1=0:4:90000", "--y", "dtheta2=6:14:90000"), "at most 20,000,000 cells"),
+        (("map", "monkeybot", "--x", "dtheta1=0:4:9000000", "--y", "dtheta2=6:14:2"), "at most a million"),
         (("map", "monkeybot", "--x", "dtheta1=1:1:9", "--y", "dtheta2=6:14:20"), "smaller to a greater"),
         (("map", "monkeybot", "--x", "dtheta1=0:4", "--y", "dtheta2=6:14:20"), "from:to:count"),
         (("map", "monkeybot", "--x", "dtheta1=nan:4:9", "--y", "dtheta2=6:14:20"), "finite"),

@@ -31,11 +31,18 @@ class RunFailed(SaltusError):
         self.run = run
 
 
-class RunInterrupted(RunFailed, KeyboardInterrupt):
+# Whoever presses Ctrl-C wants all to stop: what catches errors, to try elsewhere, must not catch these.
+
+
+class RunInterrupted(KeyboardInterrupt):
     """A run was stopped by Ctrl-C; the trajectory so far is in ``run``."""
 
+    def __init__(self, message: str, run: Trajectory):
+        super().__init__(message)
+        self.run = run
 
-class BatchInterrupted(SaltusError, KeyboardInterrupt):
+
+class BatchInterrupted(KeyboardInterrupt):
     """Many runs were stopped by Ctrl-C; those made so far are in ``batch``."""
 
     def __init__(self, message: str, batch: Batch):

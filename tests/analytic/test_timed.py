@@ -320,3 +320,11 @@ def test_any_cycle_is_repeated_by_a_schedule(kind):
             difference = math.remainder(difference, 2 * math.pi)
         assert difference == pytest.approx(0.0, abs=1e-7)
     assert (end["x"], end["y"]) == pytest.approx(cycle.travel, abs=1e-9)
+
+
+def test_a_clock_that_says_nothing_is_refused():
+    with pytest.raises(InputError, match="neither swaps nor torques"):
+        Timed(swap_t=(), cycle_t=1.0).bind(robot())
+    Timed(swap_t=(), cycle_t=1.0, torques=((0.0, 0.5),)).bind(robot())
+    with pytest.raises(InputError, match="at most 10000000 pieces"):
+        Timed(swap_t=0.4, cycle_t=0.8, cycles=10**8).bind(robot())

@@ -6,7 +6,7 @@ import pytest
 from saltus import robots, simulate
 from saltus.control import Timed
 from saltus.errors import InputError, SaltusError
-from saltus.gaits import find_gait, find_stable, recovers, run_cycle, solve, spectral_radius
+from saltus.gaits import find_gait, find_stable, recovers, run_cycle, run_many, solve, spectral_radius
 from saltus.gaits.types import pieces
 
 
@@ -72,3 +72,59 @@ def test_a_search_without_success_says_so():
         find_stable(pieces.make(robots.monkeybot(), pieces=1), radius=0.1, starts=1)
     with pytest.raises(InputError, match="draw its starts"):
         find_stable(find_gait("swing", robots.monkeybot()))
+
+
+@pytest.mark.parametrize("kind", ["pieces", "climb", "ricochet", "two_swings"])
+def test_starts_are_drawn_within_the_limit_of_the_motor(kind):
+    gait = find_gait(kind, robots.monkeybot(torque_limit=0.1))
+    torques = [name for name in gait.knobs if name.endswith("_torque")]
+    assert all(gait.knobs[name].lower == -0.1 and gait.knobs[name].upper == 0.1 for name in torques)
+    drawn = [gait.draw(np.random.default_rng(seed)) for seed in range(20)]
+    assert max(abs(one[name]) for one in drawn for name in torques) == 0.1
+    cycles = run_many(
+        gait,
+        {name: np.array([one[name] for one in drawn]) for name in gait.free},
+        {name: np.array([one[name] for one in drawn]) for name in gait.knobs},
+    )
+    assert cycles.good.any()
+
+
+def test_a_strong_motor_changes_no_start():
+    gaits = [find_gait("pieces", robots.monkeybot(torque_limit=limit)) for limit in (2.0, 20.0)]
+    draws = [[gait.draw(np.random.default_rng(seed)) for seed in range(50)] for gait in gaits]
+    assert draws[0] == draws[1]
+    assert draws[0][3]["piece2_torque"] == -0.1406437090756752
+
+
+def test_a_search_needs_a_motor():
+    with pytest.raises(InputError, match="needs a motor"):
+        find_stable(pieces.make(robots.monkeybot(torque_limit=0.0)), starts=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"pieces": 0}, "pieces must be a whole number of at least 1, got 0"),
+        ({"pieces": 2.5}, "pieces must be a whole number"),
+        ({"swings": 0}, "swings must be"),
+        ({"flights": 3}, "of 3 pieces 3 cannot be flights"),
+        ({"torque_limit": -1.0}, "torque_limit must be positive and finite, got -1.0"),
+        ({"torque_limit": float("nan")}, "torque_limit must be positive"),
+    ],
+)
+def test_pieces_that_cannot_be(options, says):
+    with pytest.raises(InputError, match=says):
+        pieces.make(robots.monkeybot(), **options)
+
+
+def test_a_gait_type_is_for_its_robot():
+    with pytest.raises(InputError, match="gait swing is for monkeybot, not for hopper"):
+        find_gait("swing", robots.hopper())
+    with pytest.raises(InputError, match="needs a robot"):
+        find_gait("swing", 3)
+    assert find_gait("swing", "monkeybot").robot.name == "monkeybot"
+
+
+def test_a_start_is_numbers():
+    with pytest.raises(InputError, match="dtheta1 must be a number, got 'a'"):
+        run_cycle(find_gait("swing", "monkeybot"), {"dtheta1": "a"})

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import json
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are one line for people, or a JSON object for programs."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = _command()(arguments or ["--help"], standalone_mode=False)
+        with _interrupts_insist():
+            code = _obey(arguments or ["--help"])
     except _CommandError as error:
         code = _report(error.format_message(), arguments, 2)
     except SaltusError as error:
@@ -38,11 +45,55 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = _report("interrupted", arguments, 130)
     except BrokenPipeError:
-        sys.stderr.close()
+        # what is still to be written at exit would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except (OSError, MemoryError) as error:
         code = _report(f"{type(error).__name__}: {error}", arguments, 2)
-    sys.exit(code or 0)
+    sys.exit(code)
+
+
+def _obey(arguments: list[str]) -> int:
+    """Run a verb; a command's own ``main`` would take Ctrl-C for a silent exit."""
+    command = _command()
+    try:
+        with command.make_context(app.info.name, arguments) as context:
+            command.invoke(context)
+    except typer.Exit as leaving:
+        return int(leaving.exit_code)
+    return 0
+
+
+@contextlib.contextmanager
+def _interrupts_insist() -> Iterator[None]:
+    """Repeat Ctrl-C until it has ended the verb: CasADi and LLVM drop what is raised while they call Python."""
+    ordinary = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not ordinary:
+        yield
+        return
+    over, told = threading.Event(), sys.unraisablehook
+
+    def tell(lost: Any) -> None:
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            told(lost)
+
+    def repeat() -> None:
+        while not over.wait(0.2):
+            _thread.interrupt_main()
+
+    def insist(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, ordinary)
+        sys.unraisablehook = tell
+        threading.Thread(target=repeat, daemon=True).start()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, insist)
+    try:
+        yield
+    finally:
+        over.set()
+        sys.unraisablehook = told
+        signal.signal(signal.SIGINT, ordinary)
 
 
 def _command() -> Any:

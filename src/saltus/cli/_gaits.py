@@ -169,6 +169,8 @@ def _range(text: str, option: str) -> tuple[str, np.ndarray]:
         raise InputError(f"{option}: {name} must go from a smaller to a greater value, got {low:g} to {high:g}")
     if count < 2:
         raise InputError(f"{option}: {name} needs at least two values, got {count}")
+    if count > 1_000_000:
+        raise InputError(f"{option}: {name} takes at most a million values, got {count:,}")
     return name, np.linspace(low, high, count)
 
 

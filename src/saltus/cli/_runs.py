@@ -15,8 +15,9 @@ import typer
 import saltus
 from saltus import registry
 from saltus.cli._app import app
+from saltus.cli._facts import facts
 from saltus.cli._words import Json, Progress, Robot, number, numbers, pairs, print_json, print_tree
-from saltus.errors import InputError, RunFailed, SaltusError, unknown_name
+from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError, unknown_name
 
 if TYPE_CHECKING:
     from saltus.engine import Trajectory
@@ -36,18 +37,17 @@ LawName = Annotated[str | None, typer.Option("--law", help="Impact law in place 
 GuardActions = Annotated[
     list[str] | None, typer.Option("--guard", help="What a guard does, name=ignore|record|terminal.")
 ]
+_Failure = RunFailed | RunInterrupted
 RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
 
 
 @app.command("list")
 def list_command(
-    robot: Annotated[str | None, typer.Argument(help="Show one robot in detail.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show one thing in detail: a name, or gaits/name.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List robots, controllers, impact laws and methods, or one robot's names and parameters."""
-    from saltus.robots import find_robot
-
-    content = _everything() if robot is None else _robot_facts(find_robot(robot))
+    """List all that can be used by name, or what one robot, controller, law, method, gait or paper takes."""
+    content = _everything() if name is None else facts(*_target(name))
     if as_json:
         print_json(content)
     else:
@@ -79,27 +79,6 @@ def _everything() -> dict[str, Any]:
             if str(entry.path) not in problems
         },
         "problems": problems,
-    }
-
-
-def _robot_facts(system: HybridSystem) -> dict[str, Any]:
-    m = system.mechanism
-    return {
-        "name": system.name,
-        "file": str(registry.where("robots", system.origin)),
-        "about": system.about,
-        "coordinates": dict(m.coordinates),
-        "velocities": m.velocities,
-        "parameters": {
-            name: {"value": p.value, "unit": p.unit, "about": p.about, "source": p.source}
-            for name, p in m.parameters.items()
-        },
-        "actuators": {name: actuator.unit for name, actuator in m.actuators.items()},
-        "units": {unit.name: list(unit.statuses) for unit in system.units},
-        "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards},
-        "profiles": {name: profile.about for name, profile in system.profiles.items()},
-        "start": dict(system.start),
-        "until": system.until,
     }
 
 
@@ -261,14 +240,14 @@ class _Experiment:
     controller: Any
     until: float | None
 
-    def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, RunFailed | None]:
+    def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it with a progress bar; a run that failed comes back with its failure."""
         with Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
             try:
                 run = saltus.simulate(
                     self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
                 )
-            except RunFailed as error:
+            except (RunFailed, RunInterrupted) as error:
                 return error.run, error
         return run, None
 
@@ -308,12 +287,12 @@ def _experiment(
     return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
 
 
-def _exit_after(failure: RunFailed | None) -> None:
+def _exit_after(failure: _Failure | None) -> None:
     if failure is not None:
-        raise typer.Exit(130 if isinstance(failure, KeyboardInterrupt) else 1)
+        raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
 
 
-def _print_run(run: Trajectory, failure: RunFailed | None, out: Path | None, as_json: bool) -> None:
+def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_json: bool) -> None:
     audit = run.check()
     if as_json:
         content = run.to_dict() | {"audit": audit.to_dict(), "out": None if out is None else str(out)}

@@ -51,11 +51,13 @@ class Progress:
 
 def pairs(given: list[str] | None, option: str) -> dict[str, str]:
     """Options given as name=value."""
-    found = {}
+    found: dict[str, str] = {}
     for text in given or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
             raise InputError(f"{option} takes name=value, got {text!r}")
+        if name.strip() in found:
+            raise InputError(f"{option}: {name.strip()} is given twice")
         found[name.strip()] = value.strip()
     return found
 
@@ -96,8 +98,10 @@ def plain(value: Any) -> Any:
 def print_tree(content: Mapping[str, Any], indent: str = "") -> None:
     """Print names and values, indented by their depth."""
     for key, value in content.items():
-        if isinstance(value, Mapping) and "value" in value:
-            print(f"{indent}{key:<16} {value['value']:g} {value['unit']}  {value['about']}")
+        if isinstance(value, Mapping) and {"value", "unit", "about"} <= set(value):
+            default = "(needed)" if value.get("needed") else _shown(value["value"])
+            words = (default, value["unit"], f" {value['about']}")
+            print(f"{indent}{key:<16} {' '.join(word for word in words if word.strip())}")
         elif isinstance(value, Mapping):
             print(f"{indent}{key}")
             print_tree(value, indent + "  ")
@@ -105,6 +109,12 @@ def print_tree(content: Mapping[str, Any], indent: str = "") -> None:
             print(f"{indent}{key:<16} {', '.join(map(str, value))}")
         else:
             print(f"{indent}{key:<16} {value}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "none" if value is None else str(json.dumps(plain(value), default=str))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:

@@ -25,6 +25,9 @@ from saltus.hybrid import HybridSystem
 # torques, the first of which is none.
 HEAD = 6
 
+# Pieces of all cycles, each of which has its break: as many as are made in a moment.
+MOST = 10_000_000
+
 
 def law(t, x, status, memory, p, data, piece, u, request):
     u[0] = 0.0
@@ -152,6 +155,11 @@ class Timed:
         places = [names.index(name) for name in hands]
         head = [*places, sign_of(system, hands), self.cycles, len(swaps), len(starts)]
         data = np.concatenate([head, np.ravel(table), values])
+        if self.cycles * len(starts) > MOST:
+            raise InputError(
+                f"timed: {self.cycles} cycles of {len(starts)} pieces each are more than a run needs: at most {MOST} "
+                "pieces are possible"
+            )
         counts = np.append(np.arange(self.cycles)[:, None] * cycle + np.array(starts), self.cycles * cycle)
         # whole numbers of periods, or seconds
         breaks = (begin + counts) * (self.period or 1.0)
@@ -186,6 +194,8 @@ class Timed:
             if self.motor_t or self.torque:
                 raise InputError("timed: give motor_t and torque, or torques, not both")
             return self._pieces(cycle)
+        if not swaps:
+            raise InputError("timed: neither swaps nor torques are given; motor_t and torque are for after a swap")
         if torque < 0:
             raise InputError(f"timed: torque must not be negative, got {torque:g} N m; torques may be")
         for swap, end in zip(swaps, [*swaps[1:], cycle], strict=True):

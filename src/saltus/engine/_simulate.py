@@ -125,8 +125,9 @@ def simulate(
         event_rows=events,
     )
     if raise_errors and not run.status.good:
-        kind = RunInterrupted if code == S.INTERRUPTED else RunFailed
-        raise kind(run.failure_message(), run) from control.failure
+        if code == S.INTERRUPTED:
+            raise RunInterrupted(run.failure_message(), run) from control.failure
+        raise RunFailed(run.failure_message(), run) from control.failure
     return run
 
 
@@ -229,6 +230,8 @@ def _run(
                 progress(float(D[L.T]))
             if code not in (S.STEPS_FULL, S.EVENTS_FULL, S.PAUSED):
                 break
+    if isinstance(control.failure, KeyboardInterrupt):  # however late it came
+        code = S.INTERRUPTED
     if code not in S.STATUSES:
         raise SaltusError(f"the engine returned an unknown status {code}")
     used, count = int(I[L.NRECORD]), int(I[L.NEVENT])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltus import registry
-from saltus.errors import InputError
+from saltus.errors import InputError, SaltusError
 from saltus.gaits._catch import Catch, catches
 from saltus.gaits._continuation import Change, Family, check_span, follow
 from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
@@ -18,6 +18,8 @@ from saltus.gaits._minimise import Minimised, minimise
 from saltus.gaits._phase import Phase
 from saltus.gaits._rest import Collisionless, Rest, collisionless
 from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
+from saltus.hybrid import HybridSystem
+from saltus.robots import find_robot
 
 __all__ = [
     "Catch",
@@ -70,9 +72,22 @@ def gait_names(robot: str | None = None) -> list[str]:
 
 
 def find_gait(name: str, robot: Any) -> Gait:
-    """The gait type of that name for a robot."""
+    """The gait type of that name for a robot, or for the robot of a name."""
     module = registry.load("gaits", name)
-    made = module.GAIT(robot)
+    system = find_robot(robot) if isinstance(robot, str) else robot
+    if not isinstance(system, HybridSystem):
+        raise InputError(f"gait {name} needs a robot, such as saltus.robots.monkeybot(), or its name, got {robot!r}")
+    meant = getattr(module, "ROBOT", None)
+    if meant is not None and meant not in (system.origin, system.name):
+        raise InputError(f"gait {name} is for {meant}, not for {system.name}")
+    if not callable(module.GAIT):
+        raise InputError(f"GAIT of {module.__file__} must be a function that makes a gait, got {module.GAIT!r}")
+    try:
+        made = module.GAIT(system)
+    except SaltusError:
+        raise
+    except Exception as error:
+        raise SaltusError(f"gait {name} ({module.__file__}) cannot be made: {type(error).__name__}: {error}") from error
     if not isinstance(made, Gait):
         raise InputError(f"GAIT of {module.__file__} must make a saltus.gaits.Gait, got {made!r}")
     return made

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from saltus.contact import GRIP
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._phase import CLOCK, DURATION, HeldSystem, Phase
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Parameter
+from saltus.mechanism import Parameter, Pinned
 
 if TYPE_CHECKING:
     from saltus.gaits._rest import Rest
@@ -77,12 +78,37 @@ class Gait:
         if any(phase.relabel for phase in self.phases):
             if self.robot.symmetry is None:
                 raise InputError(f"gait {self.name} needs a symmetry, and {self.robot.name} has none")
+        self._check_names()
         for phase in self.phases:
             for actuator in phase.inputs:
                 if actuator not in self.robot.mechanism.actuators:
                     raise unknown_name("actuator", actuator, self.robot.mechanism.actuators, self.robot.name)
         if not 0 < self.longest < math.inf:
             raise InputError(f"the longest time of a phase must be positive and finite, got {self.longest!r}")
+
+    def _check_names(self) -> None:
+        """Refuse grips, coordinates and velocities that the robot does not have, or not while it holds."""
+        grips = [unit.name for unit in self.robot.units if unit.kind == GRIP]
+        for phase in self.phases:
+            if phase.holds is not None and phase.holds not in grips:
+                raise unknown_name("grip", phase.holds, grips, self.robot.name)
+        if not (self.section or self.start or self.unknowns):
+            return
+        known, owner = self._names_held(), f"gait {self.name}"
+        for what, names in (("section", self.section), ("start", self.start)):
+            for name in names:
+                if name not in known:
+                    raise unknown_name(f"coordinate or velocity in the {what}", name, known, owner)
+        for name in self.unknowns:
+            if name not in known and name not in self.knobs:
+                raise unknown_name("coordinate, velocity or knob in the unknowns", name, [*known, *self.knobs], owner)
+
+    def _names_held(self) -> list[str]:
+        m, holds = self.robot.mechanism, str(self.phases[0].holds)
+        made: list[str] = self.robot.once(
+            f"names while {holds} holds", lambda: Pinned(m, m.points[holds]).mechanism.state_names
+        )
+        return made
 
     @cached_property
     def lopsided(self) -> str:
@@ -140,7 +166,10 @@ class Gait:
                 raise unknown_name("free coordinate or velocity", name, self.free, self.name)
         full = dict.fromkeys(self.state_names, 0.0) | dict(self.section) | dict(self.start) | dict(given or {})
         for name, value in full.items():
-            array = np.asarray(value, dtype=float)
+            try:
+                array = np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                raise InputError(f"start of gait {self.name}: {name} must be a number, got {value!r}") from None
             if not np.isfinite(array).all():
                 raise InputError(f"start of gait {self.name}: {name} must be finite, got {value}")
         return {name: full[name] for name in self.state_names}

@@ -17,6 +17,9 @@ from saltus.errors import InputError, unknown_name
 from saltus.gaits._cycle import OPTIONS, Cycles, plan_of, run_many
 from saltus.gaits._gait import Gait
 
+# A map of more cells would not fit into the memory of most machines.
+MOST_CELLS = 20_000_000
+
 Axis = tuple[str, Sequence[float] | np.ndarray]
 
 
@@ -229,6 +232,8 @@ def check_axes(gait: Gait, x: Axis, y: Axis) -> tuple[np.ndarray, np.ndarray]:
     found = _axis(gait, *x), _axis(gait, *y)
     if x[0] == y[0]:
         raise InputError(f"a map needs two different quantities, got {x[0]} twice")
+    if len(found[0]) * len(found[1]) > MOST_CELLS:
+        raise InputError(f"a map has at most {MOST_CELLS:,} cells, got {len(found[0]):,} times {len(found[1]):,}")
     return found
 
 
