@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import run_cycle
-from saltus.gaits._fixed import FixedPoint, evaluate, moved, slope_of
+from saltus.gaits._fixed import FixedPoint, evaluate, moved, newton, slope_of
 from saltus.gaits._gait import Gait
 
 # A multiplier this near to one is one: that of the energy, which cycles keep.
@@ -154,6 +154,7 @@ class _Walk:
                 points += self._fold(point)
             if not self.span[0] <= value <= self.span[1]:
                 why = f"{self.names[-1]} leaves the span"
+                points += self._at_end(point, new)
                 break
             if new.grazing:
                 why = f"{' and '.join(new.grazing)} is reached without speed: a collisionless gait"
@@ -167,6 +168,21 @@ class _Walk:
             if self.progress is not None:
                 self.progress(len(points), float(value))
         return points, why
+
+    def _at_end(self, before: FixedPoint, after: FixedPoint) -> list[FixedPoint]:
+        """The point at the very end of the span, between one within it and one beyond, if it is there."""
+        a, b = self._vector(before), self._vector(after)
+        end = self.span[0] if b[-1] < self.span[0] else self.span[1]
+        share = (end - a[-1]) / (b[-1] - a[-1])
+        if not share > 1e-9:
+            return []
+        try:
+            start, knobs = moved(before.gait, before.start, before.knobs, self.names, share * (b - a))
+            knobs[self.names[-1]] = end
+            found = newton(before.gait, start, knobs, self.names[:-1], self.travel)
+        except SaltusError:
+            return []
+        return [] if found.grazing else [found]
 
     def _fold(self, point: FixedPoint) -> list[FixedPoint]:
         """The point between this one and the next at which the knob turns back, to rounding."""

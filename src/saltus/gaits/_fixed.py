@@ -134,14 +134,14 @@ def solve(
         if name not in gait.free and name not in values:
             raise InputError(f"gait {gait.name}: {name} is neither free on the section nor a knob")
     try:
-        found = _newton(gait, start, values, wanted, travel, tolerance, most_steps)
+        found = newton(gait, start, values, wanted, travel, tolerance, most_steps)
     except InputError:
         raise
     except SaltusError as failed:
         nearer = start
         try:
             nearer = {**start, **shoot_backwards(gait, start, values)}
-            found = _newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
+            found = newton(gait, nearer, values, wanted, travel, tolerance, most_steps)
         except SaltusError:
             exact = _collisionless_near(gait, nearer, values) or _collisionless_near(gait, start, values)
             if exact is None:
@@ -185,14 +185,14 @@ def _as_of(gait: Gait, knobs: dict[str, float], cycle: Cycle) -> Cycle:
     )
 
 
-def _newton(
+def newton(
     gait: Gait,
     start: dict[str, float],
     values: dict[str, float],
     wanted: Sequence[str],
     travel: tuple[float | None, float | None],
-    tolerance: float,
-    most_steps: int,
+    tolerance: float = 1e-12,
+    most_steps: int = 60,
 ) -> FixedPoint:
     """Gauss-Newton from a guess, shortened and damped where it must be."""
     cycle, r = evaluate(gait, start, values, travel)
