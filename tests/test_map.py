@@ -35,8 +35,8 @@ def test_cells_are_cycles(gait, found):
 
 
 def test_cells_without_a_cycle_say_why(gait, found):
-    assert found.reason[0, 0] == "switch never ends within 5 s"
-    assert found.reasons == ["switch never ends within 5 s"]
+    assert found.reason[0, 0] == "switch never ends: too little energy"
+    assert found.reasons == ["switch never ends within 5 s", "switch never ends: too little energy"]
     assert (found.good == np.isfinite(found.error)).all()
     for values in (found.period, *found.durations.values()):
         assert np.isnan(values[~found.good]).all()
@@ -77,10 +77,10 @@ def test_dataset_and_files(found, tmp_path):
     with xarray.open_dataset(found.save(tmp_path / "map.nc"), engine="h5netcdf") as read:
         np.testing.assert_array_equal(read.error.values, found.error)
         meanings = read.reason.attrs["flag_meanings"].split()
-        assert meanings[int(read.reason.values[0, 0])] == "switch_never_ends_within_5_s"
+        assert meanings[int(read.reason.values[0, 0])] == "switch_never_ends:_too_little_energy"
     read = scipy.io.loadmat(found.save(tmp_path / "map.mat"), squeeze_me=True)
     np.testing.assert_array_equal(read["error"], found.error)
-    assert read["reasons"][read["reason"][0, 0]] == "switch never ends within 5 s"
+    assert read["reasons"][read["reason"][0, 0]] == "switch never ends: too little energy"
     assert (str(read["x_name"]), str(read["y_name"])) == ("dtheta1", "dtheta2")
     with pytest.raises(InputError, match="file type"):
         found.save(tmp_path / "map.xls")

@@ -70,9 +70,11 @@ def test_maps_number_their_minima_and_give_reasons(found, draw):
     numbers = [text.get_text() for text in figure.axes[0].texts]
     assert numbers == [str(k) for k in range(1, len(marked) + 1)]
     legend = texts(figure)
-    assert len(legend) == len(marked) + 1
+    assert len(legend) == len(marked) + 2
     assert f"minimum {marked[0].error:.2g} at" in legend[0]
-    assert legend[-1] == f"no cycle: switch never ends within 5 s ({int((~found.good).sum())} of 1600 cells)"
+    late, little = (int((found.reason == reason).sum()) for reason in found.reasons)
+    assert legend[-2] == f"no cycle: switch never ends within 5 s ({late} of 1600 cells)"
+    assert legend[-1] == f"no cycle: switch never ends: too little energy ({little} of 1600 cells)"
     axes, bar = figure.axes
     assert "monkeybot, swing" in axes.get_title(loc="left") + axes.get_title()
     assert axes.get_xlabel() == r"$\dot{\theta}_{1}$ (rad/s)"

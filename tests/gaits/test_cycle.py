@@ -9,8 +9,10 @@ import pytest
 import saltus
 from saltus import robots
 from saltus.control import Timed
+from saltus.engine._cases import columns
 from saltus.errors import InputError, SaltusError
 from saltus.gaits import collisionless, find_gait, gait_names, run_cycle, run_many, solve
+from saltus.gaits._energy import needs_of
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -94,9 +96,33 @@ def test_a_start_with_too_little_energy_says_so(swing):
     with pytest.raises(SaltusError, match="switch never ends within 5 s"):
         run_cycle(swing, {"dtheta1": 0.1, "dtheta2": 0.1})
     cycles = run_many(swing, {"dtheta1": np.array([0.1, 0.902]), "dtheta2": np.array([0.1, 10.935])})
-    assert cycles.reason[0] == "switch never ends within 5 s"
+    assert cycles.reason[0] == "switch never ends: too little energy"
     assert math.isnan(cycles.error[0])
     assert cycles.good.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_too_little_energy_is_never_said_wrongly(seed):
+    # of all starts near the border of what is needed, those that come to the end must not be given up before
+    random = np.random.default_rng(seed)
+    values = {"L1": random.uniform(0.4, 0.8), "L2": random.uniform(0.4, 0.8), "r1": random.uniform(0.1, 0.5)}
+    gait = find_gait("swing", robots.monkeybot(r2=random.uniform(0.05, 0.4), m2=random.uniform(0.5, 2.0), **values))
+    starts = {"dtheta1": random.uniform(-8, 8, 400), "dtheta2": random.uniform(-12, 12, 400)}
+    many = run_many(gait, starts)
+    given_up = np.flatnonzero([reason.endswith("too little energy") for reason in many.reason])
+    assert given_up.size
+    for k in random.permutation(given_up)[:10]:
+        with pytest.raises(SaltusError, match="switch never ends within 5 s: it begins with too little energy"):
+            run_cycle(gait, {name: column[k] for name, column in starts.items()})
+    needs, held = needs_of(gait, 0), gait.held(0)
+    least = needs.least(held.system.parameter_values)
+    # a state at rest on the guard, anywhere, has at least that much
+    places = random.uniform(-np.pi, np.pi, (200_000, 2))
+    values, guards = columns(needs.place, places, np.tile(held.system.parameter_values, (len(places), 1)))
+    near = np.abs(guards.ravel()) < 2e-3
+    assert near.sum() > 100
+    assert values.ravel()[near].min() > least - 0.1
+    assert values.ravel()[near].min() < least + 0.5
 
 
 def test_bad_input_is_refused(swing):

@@ -13,7 +13,7 @@ from scipy.interpolate import CubicHermiteSpline
 from saltus.engine import Trajectory, simulate, simulate_many
 from saltus.engine._cases import columns
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._energy import energy_lacking
+from saltus.gaits._energy import needs_of
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import CLOCK, DURATION
 from saltus.hybrid import HybridSystem
@@ -23,6 +23,9 @@ ROUNDING = 1e-12
 
 # A guard that comes this near to zero, as a share of its largest value, is touched.
 TOUCHED = 1e-6
+
+# Why a cycle was not even begun.
+TOO_LITTLE = "too little energy"
 
 # How exactly many cycles are run, and one alone, if nothing is said.
 OPTIONS: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
@@ -308,17 +311,21 @@ def run_many(
         if phase.ends is not None:
             over = _over(system, X.T, _columns(held, numbers, count)[:, alive].T)
         status, times, ends = np.full(len(alive), "terminal", dtype=object), np.zeros(len(alive)), X.T.copy()
-        if not over.all():
-            own = {name: value if np.ndim(value) == 0 else value[~over] for name, value in own.items()}
+        own = _simple(own)
+        lacking = _lacking(gait, k, own, numbers, X.T)
+        status[lacking] = TOO_LITTLE
+        go = ~over & ~lacking
+        if go.any():
             batch = simulate_many(
-                system, np.ascontiguousarray(X.T[~over]), parameters=_simple(own), until=longest, events_kept=0,
-                threads=threads, progress=told_progress, **options,
+                system, np.ascontiguousarray(X.T[go]), until=longest, events_kept=0, threads=threads,
+                parameters={name: value if np.ndim(value) == 0 else value[go] for name, value in own.items()},
+                progress=told_progress, **options,
             )  # fmt: skip
-            status[~over], times[~over], ends[~over] = batch.status, batch.t_end, batch.states
+            status[go], times[go], ends[go] = batch.status, batch.t_end, batch.states
         done = status == "terminal"
         for run in np.flatnonzero(~done):
-            how = "never ends" if status[run] == "finished" else f"ended as {status[run]}"
-            reason[alive[run]] = f"{phase.name} {how}" + (f" within {longest:g} s" if how == "never ends" else "")
+            how = {"finished": f"never ends within {longest:g} s", TOO_LITTLE: f"never ends: {TOO_LITTLE}"}
+            reason[alive[run]] = f"{phase.name} {how.get(status[run], f'ended as {status[run]}')}"
         durations[phase.name][alive] = np.where(done, times, np.nan)
         clock[alive] += times
         alive, X = alive[done], ends[done].T
@@ -362,6 +369,16 @@ def _over(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.asarray((beyond > 0) & (beyond <= ROUNDING * (1 + size))).ravel()
 
 
+def _lacking(gait: Gait, k: int, own: Mapping[str, Any], numbers: Mapping[str, Any], x: np.ndarray) -> np.ndarray:
+    """Which of many cycles surely have too little energy for a phase, so that they need not be run."""
+    needs = needs_of(gait, k) if len(x) > 1 else None
+    if needs is None or any(np.ndim(value) for value in own.values()):
+        return np.zeros(len(x), dtype=bool)
+    held = gait.held(k)
+    p = np.array([own.get(name, held.system.values[name]) for name in held.mechanism.parameters], dtype=float)
+    return needs.lacking(x, p)
+
+
 def _why(gait: Gait, k: int, numbers: Mapping[str, float], run: Trajectory) -> str:
     """What a phase that never ends may lack."""
     inputs = gait.held(k).inputs.values()
@@ -370,10 +387,11 @@ def _why(gait: Gait, k: int, numbers: Mapping[str, float], run: Trajectory) -> s
     when = _speed(run)[1]
     if when is not None:
         return f", though its end was touched, to rounding, after {when:.6g} s"
-    lacking = energy_lacking(gait, k, run.x[0], run.system.parameter_values)
-    if lacking is None:
+    needs, x, p = needs_of(gait, k), run.x[:1], _columns(gait.held(k), numbers, 1).ravel()
+    if needs is None or not needs.lacking(x, p)[0]:
         return ""
-    return f": it begins with too little energy, {lacking[0]:.6g} J, where {lacking[1]:.6g} J are needed to end at all"
+    has, least = float(needs.energy(x[0], p)), needs.least(p)
+    return f": it begins with too little energy, {has:.6g} J, where {least:.6g} J are needed to end at all"
 
 
 def _speed(run: Trajectory) -> tuple[float, float | None]:

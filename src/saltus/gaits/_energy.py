@@ -2,43 +2,91 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import casadi as ca
 import numpy as np
 from scipy.optimize import minimize
 
+from saltus.engine._cases import columns
 from saltus.gaits._gait import Gait
 
-# Random places from which the least is looked for.
-PLACES = 24
+# Places in each coordinate at which the guard is looked at, and how many of the lowest are looked at closely.
+GRID, LOWEST = 361, 6
 
 
-def energy_lacking(gait: Gait, phase: int, x: np.ndarray, p: np.ndarray) -> tuple[float, float] | None:
-    """The energy with which a phase begins and the least with which it could end, J, if that is more.
+class Needs:
+    """What can be told of the energy of a phase that nothing drives and whose end depends on two angles alone."""
 
-    Only where nothing drives the phase and its guard depends on coordinates alone can it be told.
-    """
-    one, held = gait.phases[phase], gait.held(phase)
-    if one.ends is None or one.inputs:
-        return None
-    m, d = held.mechanism, held.system.dynamics
-    guard = held.seen(one.ends)
-    if ca.depends_on(guard, m.v):
-        return None
-    values = ca.Function("values", [m.q, d.p], [d.potential, ca.gradient(d.potential, m.q)])
-    places = ca.Function("places", [m.q, d.p], [guard, ca.gradient(guard, m.q)])
-    energy = float(ca.Function("energy", [d.x, d.p], [d.kinetic + d.potential])(x, p))
-    random, least = np.random.default_rng(0), np.inf
+    def __init__(self, gait: Gait, phase: int):
+        held = gait.held(phase)
+        m, d = held.mechanism, held.system.dynamics
+        guard = held.seen(gait.phases[phase].ends)
+        self.energy = ca.Function("energy", [d.x, d.p], [d.kinetic + d.potential])
+        self.place = ca.Function("place", [m.q, d.p], [d.potential, guard])
+        self.slopes = ca.Function("slopes", [m.q, d.p], [ca.gradient(d.potential, m.q), ca.gradient(guard, m.q)])
+        self.known: dict[bytes, float] = {}
 
-    def miss(q: np.ndarray) -> float:
-        return float(places(q, p)[0])
+    def least(self, p: np.ndarray) -> float:
+        """The least potential energy on the guard, J; that of nothing if it is nowhere zero."""
+        key = p.tobytes()
+        if key not in self.known:
+            self.known[key] = self._least(p)
+        return self.known[key]
 
-    on_guard = {"type": "eq", "fun": miss, "jac": lambda q: np.array(places(q, p)[1], dtype=float).ravel()}
-    for _ in range(PLACES):
-        found = minimize(
-            lambda q: float(values(q, p)[0]), random.uniform(-np.pi, np.pi, m.nq), method="SLSQP",
-            jac=lambda q: np.array(values(q, p)[1], dtype=float).ravel(), constraints=[on_guard],
-        )  # fmt: skip
-        if found.success and abs(miss(found.x)) < 1e-6:
-            least = min(least, float(found.fun))
-    # what is found is a little above the least, never below it by more than it misses the guard
-    return (energy, least) if np.isfinite(least) and energy < least - 1e-5 * (1 + abs(least)) else None
+    def _least(self, p: np.ndarray) -> float:
+        angles = np.linspace(-math.pi, math.pi, GRID)
+        q = np.stack(np.meshgrid(angles, angles, indexing="ij"), axis=-1)
+        values, guard = (
+            part.reshape(GRID, GRID) for part in columns(self.place, q.reshape(-1, 2), np.tile(p, (q.size // 2, 1)))
+        )
+        corners = np.stack([guard[:-1, :-1], guard[1:, :-1], guard[:-1, 1:], guard[1:, 1:]])
+        # cells that the guard passes, or touches
+        passed = (corners.min(axis=0) <= 0) & (corners.max(axis=0) >= 0)
+        if not passed.any():
+            return math.inf
+        low = np.where(passed, np.minimum(values[:-1, :-1], values[1:, 1:]), np.inf)
+        best = math.inf
+        for cell in np.argsort(low, axis=None)[:LOWEST]:
+            i, k = np.unravel_index(cell, low.shape)
+            found = minimize(
+                lambda x: float(self.place(x, p)[0]), q[i, k], method="SLSQP",
+                jac=lambda x: np.array(self.slopes(x, p)[0], dtype=float).ravel(),
+                constraints=[{
+                    "type": "eq",
+                    "fun": lambda x: float(self.place(x, p)[1]),
+                    "jac": lambda x: np.array(self.slopes(x, p)[1], dtype=float).ravel(),
+                }],
+            )  # fmt: skip
+            if found.success and abs(float(self.place(found.x, p)[1])) < 1e-6:
+                best = min(best, float(found.fun))
+        # if no place could be looked at closely, no more is known than what the grid says
+        step = angles[1] - angles[0]
+        steepest = float(np.abs(np.gradient(values, step)).sum(axis=0).max())
+        return (
+            min(best, float(low.min()) + step * steepest) if math.isfinite(best) else float(low.min()) - step * steepest
+        )
+
+    def lacking(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Which starts, a row each, have too little energy to come to the end at all; surely so."""
+        least = self.least(p)
+        energy = columns(self.energy, x, np.tile(p, (len(x), 1)))[0].ravel()
+        return np.asarray(energy < least - 1e-6 * (1 + abs(least)))
+
+
+def needs_of(gait: Gait, phase: int) -> Needs | None:
+    """What can be told of the energy that a phase needs, made once; None if nothing can."""
+    known: dict[int, Any] = gait.__dict__.setdefault("_needs", {})
+    if phase not in known:
+        one, held = gait.phases[phase], gait.held(phase)
+        units = list(held.mechanism.coordinates.values())
+        tells = one.ends is not None and not one.inputs and units == ["rad", "rad"]
+        if tells:
+            guard, m = held.seen(one.ends), held.mechanism
+            tells = not ca.depends_on(guard, ca.vertcat(m.v, m.t)) and not ca.depends_on(
+                held.system.dynamics.potential, m.t
+            )
+        known[phase] = Needs(gait, phase) if tells else None
+    made: Needs | None = known[phase]
+    return made
