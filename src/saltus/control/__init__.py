@@ -11,6 +11,7 @@ from saltus.control._protocol import Controller
 from saltus.control.constant import Constant
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
+from saltus.control.points import Points
 from saltus.control.schedule import Schedule
 from saltus.control.sine import Sine
 from saltus.control.swap_at_level import SwapAtLevel
@@ -26,6 +27,7 @@ __all__ = [
     "Continuous",
     "Controller",
     "Passive",
+    "Points",
     "Sampled",
     "Schedule",
     "Sine",

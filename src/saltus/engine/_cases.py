@@ -250,6 +250,8 @@ def _check_starts(cases: Cases, start: float) -> np.ndarray:
     for guard, value in zip(system.guards, own.T, strict=True):
         if guard.action != "ignore":
             bad |= ~np.isfinite(value)
+        if guard.no_start:
+            bad |= np.abs(value) < 1e-9
         if guard.action == "terminal" and guard.direction != "both":
             bad |= (value if guard.direction == "down" else -value) < 0
     refuse(bad, lambda run: _check_start(system, gaps[run], own[run]))

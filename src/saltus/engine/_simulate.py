@@ -166,6 +166,11 @@ def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> Non
         if gap < -1e-9:
             raise InputError(f"start of {system.name}: {unit.blocked(float(gap))}")
     for guard, value in zip(system.guards, own, strict=True):
+        if guard.no_start and abs(value) < 1e-9:
+            raise InputError(
+                f"start of {system.name} is where {guard.about or guard.name}: {value:.1g} must not be zero"
+            )
+    for guard, value in zip(system.guards, own, strict=True):
         if guard.action != "ignore" and not math.isfinite(value):
             raise InputError(f"start of {system.name}: guard {guard.name!r} ({guard.about}) is not a number there")
         wrong = value < 0 if guard.direction == "down" else value > 0

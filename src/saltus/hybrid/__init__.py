@@ -3,6 +3,7 @@
 from saltus.hybrid._graph import ENDINGS, ModeGraph, check_graph_form, check_graph_target
 from saltus.hybrid._graph import possible as mode_graph
 from saltus.hybrid._modes import SymbolicMode, find_statuses, symbolic_mode
+from saltus.hybrid._painleve import Painleve, Posture, painleve
 from saltus.hybrid._symmetry import Symmetry, wrapped
 from saltus.hybrid._system import Guard, HybridSystem, Profile
 
@@ -11,6 +12,8 @@ __all__ = [
     "Guard",
     "HybridSystem",
     "ModeGraph",
+    "Painleve",
+    "Posture",
     "Profile",
     "SymbolicMode",
     "Symmetry",
@@ -18,6 +21,7 @@ __all__ = [
     "check_graph_target",
     "find_statuses",
     "mode_graph",
+    "painleve",
     "symbolic_mode",
     "wrapped",
 ]

@@ -25,7 +25,7 @@ class Guard:
     """A scalar of state and time whose zero is an event of the robot's own.
 
     ``action`` says what happens there: the run ends, it is recorded, or nothing. ``direction``
-    says which crossings count.
+    says which crossings count. ``no_start`` refuses a start at its zero, whatever the action.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Guard:
     action: str = "terminal"
     direction: str = "down"
     about: str = ""
+    no_start: bool = False
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:

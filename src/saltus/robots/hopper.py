@@ -41,7 +41,7 @@ def build() -> HybridSystem:
             Guard(
                 "posture", line[1] - 0.5 * ca.norm_2(line), "ignore", about="line PR within 60 degrees of the vertical"
             ),
-            Guard("folded", 1 + ca.cos(theta2), "ignore", about="links not folded"),
+            Guard("folded", ca.cos(theta2 / 2), "ignore", "both", "links fold", no_start=True),
             Guard("Q_above_P", knee.position[1] - foot.position[1], "ignore", about="knee above foot"),
             Guard("R_above_Q", head.position[1] - knee.position[1], "ignore", about="head above knee"),
         ),

@@ -5,6 +5,7 @@ from saltus.show._figure import FORMS, figure_bytes, save_figure
 from saltus.show._iterates import error_figure, height_figure, iterates_figure, kinetic_figure
 from saltus.show._maps import intensity_figure, surface_figure
 from saltus.show._page import Page
+from saltus.show._painleve import painleve_figure
 
 __all__ = [
     "FORMS",
@@ -16,6 +17,7 @@ __all__ = [
     "intensity_figure",
     "iterates_figure",
     "kinetic_figure",
+    "painleve_figure",
     "save_figure",
     "surface_figure",
 ]

@@ -1,0 +1,60 @@
+"""The verb about contacts: where friction leaves them without a motion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from saltus.cli._app import app
+from saltus.cli._runs import Parameters, _changed_robot
+from saltus.cli._words import Json, Out, Robot, folder, number, pairs, print_json, print_table
+from saltus.errors import InputError
+
+
+@app.command("painleve")
+def painleve_command(
+    robot: Robot,
+    x: Annotated[str | None, typer.Option("--x", help="A coordinate: theta1=0:180deg:181.")] = None,
+    y: Annotated[str | None, typer.Option("--y", help="Another.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Which contact; the first.")] = None,
+    within: Annotated[str | None, typer.Option(help="Guards that a posture must respect; all.")] = None,
+    set_: Parameters = None,
+    out: Out = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Map the alpha of a sliding contact over postures; where it is not positive there is no motion, or there are two."""
+    from saltus.hybrid import painleve
+    from saltus.show import painleve_figure, save_figure
+
+    system = _changed_robot(robot, set_, None, None)
+    axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
+    names = None if within is None else [name for name in within.split(",") if name]
+    folder(out)
+    found = painleve(system, *axes, unit=unit, within=names)
+    files = save_figure(painleve_figure(found), out, f"{robot}-painleve")
+    if as_json:
+        print_json(found.to_dict() | {"files": [str(path) for path in files]})
+        return
+    rows = [
+        (what, f"{one.value:.9g}", ", ".join(f"{n} = {np.degrees(v):.6g} deg" for n, v in one.at.items()), one.sliding)
+        for what, one in (
+            (f"least alpha at friction {found.friction:g} (1/kg)", found.smallest),
+            ("least critical friction", found.least_critical),
+        )
+    ]
+    print_table(("what", "value", "posture", "sliding"), rows, f"{robot}, contact {found.unit}")
+    print("there is no paradox in any possible posture" if found.free else "there are postures with the paradox")
+    for path in files:
+        print(f"wrote {path}")
+
+
+def _axis(text: str, option: str) -> tuple[str, np.ndarray]:
+    ((name, words),) = pairs([text], option).items()
+    parts = words.split(":")
+    if len(parts) != 3 or not parts[2].isdigit() or not 2 <= int(parts[2]) <= 5000:
+        raise InputError(f"{option} takes name=from:to:count, such as theta1=0:180deg:181, got {text!r}")
+    low, high = (number(part, f"{option} {name}") for part in parts[:2])
+    return name, np.linspace(low, high, int(parts[2]))
