@@ -1,10 +1,13 @@
 """Torque profiles through points: against SciPy's interpolation, from files, and what is refused."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
 import saltus
+from saltus.cli import main
 from saltus.control import Points, Schedule
 from saltus.errors import InputError
 
@@ -29,12 +32,17 @@ def test_profiles_are_those_of_scipy(kind):
     assert inputs(Points(TIMES, VALUES, kind), [0.0, 0.04, 0.35])[:, 0].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_a_table_is_read_from_a_file(tmp_path):
+def test_a_table_is_read_from_a_file(tmp_path, capsys):
     path = tmp_path / "push.csv"
     path.write_text("t, knee\n" + "\n".join(f"{t}, {v}" for t, v in zip(TIMES, VALUES, strict=True)) + "\n\n")
     run = saltus.simulate(saltus.robots.hopper(), controller=Points(file=str(path), kind="cubic"), until=0.3)
     same = saltus.simulate(saltus.robots.hopper(), controller=Points(TIMES, VALUES, "cubic"), until=0.3)
     assert run.final == same.final
+    words = ("--controller", "points", "--control", f"file={path}", "--control", "kind=cubic", "--until", "0.3")
+    with pytest.raises(SystemExit) as leaving:
+        main(["run", "hopper", *words, "--json"])
+    assert leaving.value.code == 0
+    assert json.loads(capsys.readouterr().out)["final"] == same.final
 
 
 def test_steps_are_those_of_a_schedule():

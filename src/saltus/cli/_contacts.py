@@ -25,7 +25,7 @@ def painleve_command(
     out: Out = Path("out"),
     as_json: Json = False,
 ) -> None:
-    """Map the alpha of a sliding contact over postures; where it is not positive there is no motion, or there are two."""
+    """Map the alpha of a sliding contact over postures; where it is not positive there is no motion, or two."""
     from saltus.hybrid import painleve
     from saltus.show import painleve_figure, save_figure
 

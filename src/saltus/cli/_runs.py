@@ -326,11 +326,14 @@ def _controller(name: str, options: Mapping[str, str]) -> Any:
     from saltus.control import find_controller
 
     kind = find_controller(name)
-    fields = {field.name for field in dataclasses.fields(kind)}
+    fields = {field.name: field.type for field in dataclasses.fields(kind)}
     values: dict[str, Any] = {}
     for key, text in options.items():
         if key not in fields:
             raise unknown_name("option", key, fields, f"controller {name}")
+        if fields[key] in (str, "str"):
+            values[key] = text
+            continue
         try:
             values[key] = json.loads(text)
         except json.JSONDecodeError:

@@ -1,7 +1,7 @@
 """Where friction can leave a sliding contact without a motion, or with two: Painleve's paradox over postures.
 
 A contact that slides has the normal force -(free normal acceleration) / alpha. Where alpha is not positive there is
-no such force, or one besides separation [oh_huang, item 1; errata of the paper: alpha = W_n M^-1 (W_n - sigma mu W_t)^T].
+no such force, or one besides separation. Notation: [oh_huang, item 1], alpha = W_n M^-1 (W_n - sigma mu W_t)^T.
 """
 
 from __future__ import annotations
