@@ -206,3 +206,55 @@ def test_changes_at_one_place_share_a_letter(family):
     figure = show.family_figure(replace(family, changes=(family.changes[0], near)))
     assert [text.get_text() for text in figure.axes[-1].texts] == ["a"]
     assert "a  stability at 2.99; fold at 3" in texts(figure)
+
+
+# -- runs --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def jump():
+    hopper = robots.hopper()
+    return saltus.simulate(hopper, controller=hopper.profiles["paper"].controller)
+
+
+def test_modes_are_named_and_changes_marked(jump):
+    for figure in (show.coordinates_figure(jump), show.normal_force_figure(jump), show.force_ratio_figure(jump)):
+        axes = figure.axes[0]
+        assert [text.get_text() for text in axes.texts] == ["stick", "slip-", "flight", "slip+"]
+        dashed = [
+            line.get_xdata()[0]
+            for line in axes.lines
+            if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1
+        ]
+        assert dashed == pytest.approx([event.t for event in jump.events[:-1]])
+
+
+def test_forces_are_within_the_friction(jump):
+    ratio = show.force_ratio_figure(jump).axes[0].lines[0].get_ydata()
+    assert np.nanmax(np.abs(ratio)) <= 0.3 + 1e-9
+    assert np.isnan(ratio).any()  # no ratio in flight
+    normal = show.normal_force_figure(jump).axes[0].lines[0].get_ydata()
+    assert normal[0] == pytest.approx(7.884463, abs=1e-6)
+
+
+def test_eight_snapshots(jump):
+    times = show.snapshot_times(jump)
+    up, down = jump.events[1].t, jump.events[2].t
+    assert len(times) == 8
+    assert times[:2] == [0.0, up]
+    assert times[2:4] == pytest.approx([up + (down - up) / 3, up + 2 * (down - up) / 3])
+    assert (times[4], times[7]) == (down, jump.end_time)
+    figure = show.snapshots_figure(jump)
+    lines = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert len(lines) == 16
+    for line in lines:
+        assert np.hypot(*np.diff(line.get_xydata(), axis=0)[0]) == pytest.approx(0.3)
+
+
+def test_what_cannot_be_drawn_is_refused(jump):
+    pendulum = saltus.simulate(robots.pendulum(), until=0.1)
+    with pytest.raises(InputError, match="no contacts"):
+        show.normal_force_figure(pendulum)
+    with pytest.raises(InputError, match="theta9"):
+        show.coordinates_figure(jump, ["theta9"])
+    assert len(show.coordinates_figure(pendulum, ["theta", "dtheta"]).axes) == 2

@@ -16,7 +16,7 @@ import saltus
 from saltus import registry
 from saltus.cli._app import app
 from saltus.cli._facts import facts
-from saltus.cli._words import Json, Progress, Robot, number, numbers, pairs, print_json, print_tree
+from saltus.cli._words import Json, Progress, Robot, folder, number, numbers, pairs, print_json, print_tree
 from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError, unknown_name
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ def run_command(
     guard: GuardActions = None,
     output_step: Annotated[float | None, typer.Option(help="Spacing of the samples, s.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="A folder for figures of the run.")] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
@@ -154,12 +155,30 @@ def run_command(
 
     if out is not None:
         check_target(out)
+    if figures is not None:
+        folder(figures)
     experiment = _experiment(_changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
     run, failure = experiment.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
         run.save(out)
+    if figures is not None:
+        _draw(run, figures)
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
+
+
+def _draw(run: Trajectory, out: Path) -> None:
+    """Every figure of a run that its robot allows."""
+    from saltus import show
+    from saltus.contact._unit import GROUND
+
+    pictures: dict[str, Any] = {"coordinates": show.coordinates_figure}
+    if any(unit.kind == GROUND for unit in run.system.units):
+        pictures |= {"normal-force": show.normal_force_figure, "force-ratio": show.force_ratio_figure}
+    if run.system.skeleton:
+        pictures["snapshots"] = show.snapshots_figure
+    for name, draw in pictures.items():
+        show.save_figure(draw(run), out, f"{run.system.name}-{name}")
 
 
 @app.command("graph")

@@ -6,18 +6,30 @@ from saltus.show._iterates import error_figure, height_figure, iterates_figure, 
 from saltus.show._maps import intensity_figure, surface_figure
 from saltus.show._page import Page
 from saltus.show._painleve import painleve_figure
+from saltus.show._runs import (
+    coordinates_figure,
+    force_ratio_figure,
+    normal_force_figure,
+    snapshot_times,
+    snapshots_figure,
+)
 
 __all__ = [
     "FORMS",
     "Page",
+    "coordinates_figure",
     "error_figure",
     "family_figure",
     "figure_bytes",
+    "force_ratio_figure",
     "height_figure",
     "intensity_figure",
     "iterates_figure",
     "kinetic_figure",
+    "normal_force_figure",
     "painleve_figure",
     "save_figure",
+    "snapshot_times",
+    "snapshots_figure",
     "surface_figure",
 ]
