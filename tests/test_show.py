@@ -1,4 +1,4 @@
-"""Figures of maps, iterates and families say what they should."""
+"""Figures of runs, maps, iterates and families say what they should."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,7 +8,9 @@ import pytest
 from matplotlib.colors import to_hex
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from saltus import gaits, show
+import saltus
+from saltus import gaits, robots, show
+from saltus.errors import InputError
 from saltus.gaits import Change, Family
 from saltus.robots import find_robot
 from saltus.show import _maps
