@@ -141,6 +141,7 @@ def _starts(
     x = np.hstack([q, _velocities(count, m.nv, random)])
     touching = random.random(count) < 0.4
     x, admissible = _lifted(system, x, p, touching, random)
+    admissible &= _begun(system, x, p)
     x[~admissible], p[~admissible] = system.state(), system.parameter_values
     _let_slide(system, x, p, random)
     _hold(system, x, p, mode)
@@ -180,6 +181,16 @@ def _clearances(system: HybridSystem, guards: bool) -> Any:
         return None
     values = ca.substitute(ca.vertcat(*parts), d.t, 0)
     return ca.Function("clearances", [d.x, d.p], [values, ca.vec(ca.densify(ca.jacobian(values, d.q)).T)])
+
+
+def _begun(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Where no guard is zero at which no run begins."""
+    guards = [ca.SX(guard.expression) for guard in system.guards if guard.no_start]
+    if not guards:
+        return np.ones(len(x), dtype=bool)
+    d = system.dynamics
+    function = ca.Function("guards", [d.x, d.p], [ca.substitute(ca.vertcat(*guards), d.t, 0)])
+    return np.asarray((np.abs(columns(function, x, p)[0]) > 1e-8).all(axis=1))
 
 
 def _lifted(
