@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +73,7 @@ class Points:
         return Schedule(tuple(times.tolist()), pieces)
 
     def bind(self, system: HybridSystem) -> Control:
-        return self.schedule().bind(system)
+        return replace(self.schedule().bind(system), name="points")
 
 
 def _read(path: Path) -> np.ndarray:
