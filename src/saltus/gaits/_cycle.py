@@ -195,8 +195,9 @@ class _Plan:
         values = self.gait.robot.values
         return np.array([np.broadcast_to(numbers.get(n, v), (count,)) for n, v in values.items()]).reshape(-1, count).T
 
-    def inputs_of(self, phase: int, numbers: Mapping[str, Any], count: int = 1) -> list[Any]:
-        """Inputs of a phase: a number for each actuator, or as many as there are cycles; none beyond its limit."""
+    def inputs_of(self, phase: int, numbers: Mapping[str, Any]) -> list[Any]:
+        """Inputs of a phase: a number for each actuator, or for each cycle if they differ; none beyond its limit."""
+        count = max(np.size(numbers.get(name, 0.0)) for name in (*self.own, *self.gait.robot.values))
         rows = np.array([np.broadcast_to(numbers[name], (count,)) for name in self.own]).reshape(len(self.own), count)
         p = self.parameters(numbers, count)
         found, limits = columns(self.inputs[phase], rows.T, p)[0].T, columns(self.limits, p)[0].T
@@ -290,7 +291,7 @@ def run_many(
     last = len(gait.phases) - 1
     for k, phase in enumerate(gait.phases):
         held, guard = gait.held(k), _guard_of(gait, k)
-        u = plan.inputs_of(k, numbers, count)
+        u = plan.inputs_of(k, numbers)
         if phase.ends is None:
             numbers[DURATION] = values[_duration_knob(gait, k)]
         numbers[CLOCK] = clock
@@ -361,17 +362,22 @@ def _over(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     d = system.dynamics
     value = ca.SX(guard.expression) * (1 if guard.direction == "up" else -1)
 
-    def made() -> Any:
+    def made() -> tuple[Any, Any]:
         size = ca.sum1(ca.fabs(ca.jacobian(value, d.x).T * d.x))
-        return ca.Function("over", [d.t, d.x, d.p], [value, size])
+        return ca.Function("beyond", [d.t, d.x, d.p], [value]), ca.Function("size", [d.t, d.x, d.p], [size])
 
-    beyond, size = columns(system.once(f"over {guard.name}", made), np.zeros(len(x)), x, p)
-    return np.asarray((beyond > 0) & (beyond <= ROUNDING * (1 + size))).ravel()
+    function, sizes = system.once(f"over {guard.name}", made)
+    beyond = columns(function, np.zeros(len(x)), x, p)[0].ravel()
+    over, some = np.zeros(len(x), dtype=bool), np.flatnonzero(beyond > 0)
+    if some.size:
+        size = columns(sizes, np.zeros(some.size), x[some], p[some])[0].ravel()
+        over[some] = beyond[some] <= ROUNDING * (1 + size)
+    return over
 
 
 def _lacking(gait: Gait, k: int, own: Mapping[str, Any], numbers: Mapping[str, Any], x: np.ndarray) -> np.ndarray:
-    """Which of many cycles surely have too little energy for a phase, so that they need not be run."""
-    needs = needs_of(gait, k) if len(x) > 1 else None
+    """Which of many cycles surely have too little energy for their first phase, so that they need not be run."""
+    needs = needs_of(gait, k) if k == 0 and len(x) > 1 else None
     if needs is None or any(np.ndim(value) for value in own.values()):
         return np.zeros(len(x), dtype=bool)
     held = gait.held(k)

@@ -272,9 +272,8 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
 
 def _check_inputs(gait: Gait, knobs: Mapping[str, Any]) -> None:
     """Refuse knobs that would drive an actuator beyond its limit."""
-    count = max((np.size(values) for values in knobs.values()), default=1)
     for k in range(len(gait.phases)):
-        plan_of(gait).inputs_of(k, knobs, count)
+        plan_of(gait).inputs_of(k, knobs)
 
 
 def _robots(gait: Gait, grid: Mapping[str, np.ndarray]) -> list[tuple[Gait, np.ndarray, tuple[float, float]]]:
