@@ -177,5 +177,6 @@ def test_an_interruption_ends_all(tmp_path, words, after):
     finally:
         process.kill()
     assert err == "saltus: interrupted\n"
-    assert process.returncode == 130
+    # Python ends itself by the signal where it came within an exec; shells call both 130
+    assert process.returncode in (130, -signal.SIGINT)
     assert out == ('{"status": "error", "error": "interrupted"}\n' if "--json" in words else "")

@@ -72,6 +72,7 @@ def _interrupts_insist() -> Iterator[None]:
         yield
         return
     over, told = threading.Event(), sys.unraisablehook
+    repeats: list[threading.Thread] = []
 
     def tell(lost: Any) -> None:
         if not isinstance(lost.exc_value, KeyboardInterrupt):
@@ -82,16 +83,28 @@ def _interrupts_insist() -> Iterator[None]:
             _thread.interrupt_main()
 
     def insist(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, ordinary)
-        sys.unraisablehook = tell
-        threading.Thread(target=repeat, daemon=True).start()
+        if over.is_set():
+            return
+        if not repeats:
+            sys.unraisablehook = tell
+            repeats.append(threading.Thread(target=repeat, daemon=True))
+            repeats[0].start()
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, insist)
     try:
         yield
+    except Exception as error:
+        if repeats:  # what came through compiled code has become another error there
+            raise KeyboardInterrupt from error
+        raise
     finally:
-        over.set()
+        try:
+            over.set()
+        except KeyboardInterrupt:
+            over.set()
+        for thread in repeats:
+            thread.join()
         sys.unraisablehook = told
         signal.signal(signal.SIGINT, ordinary)
 
