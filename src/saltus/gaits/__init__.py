@@ -8,7 +8,8 @@ from saltus import registry
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._catch import Catch, catches
 from saltus.gaits._continuation import Change, Family, check_span, follow
-from saltus.gaits._cycle import Cycle, Cycles, run_cycle, run_many
+from saltus.gaits._cycle import Cycle, run_cycle
+from saltus.gaits._cycles import Cycles, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._from_map import fixed_points
 from saltus.gaits._gait import Gait

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._cycle import run_cycle, run_many
+from saltus.gaits._cycle import run_cycle
+from saltus.gaits._cycles import run_many
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import Phase
 

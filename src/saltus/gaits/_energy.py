@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -77,8 +76,8 @@ class Needs:
 
 def needs_of(gait: Gait, phase: int) -> Needs | None:
     """What can be told of the energy that a phase needs, made once; None if nothing can."""
-    known: dict[int, Any] = gait.__dict__.setdefault("_needs", {})
-    if phase not in known:
+
+    def make() -> Needs | None:
         one, held = gait.phases[phase], gait.held(phase)
         units = list(held.mechanism.coordinates.values())
         tells = one.ends is not None and not one.inputs and units == ["rad", "rad"]
@@ -87,6 +86,7 @@ def needs_of(gait: Gait, phase: int) -> Needs | None:
             tells = not ca.depends_on(guard, ca.vertcat(m.v, m.t)) and not ca.depends_on(
                 held.system.dynamics.potential, m.t
             )
-        known[phase] = Needs(gait, phase) if tells else None
-    made: Needs | None = known[phase]
+        return Needs(gait, phase) if tells else None
+
+    made: Needs | None = gait.once(f"needs of phase {phase}", make)
     return made

@@ -12,7 +12,7 @@ import numpy as np
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._backwards import shoot_backwards
 from saltus.gaits._cycle import Cycle, run_cycle
-from saltus.gaits._gait import Gait
+from saltus.gaits._gait import COLLISIONLESS, Gait
 
 # A guard reached slower than this share of its greatest speed is touched, not crossed.
 GRAZING = 1e-5
@@ -159,10 +159,7 @@ def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, fl
 
     if gait.rest is None or any(gait.held(k).system.units for k in range(len(gait.phases))):
         return None
-    # one search for all guesses
-    if "_collisionless" not in gait.__dict__:
-        gait.__dict__["_collisionless"] = collisionless(gait)
-    for found in gait.__dict__["_collisionless"]:
+    for found in gait.once(COLLISIONLESS, lambda: collisionless(gait)):  # one search for all guesses
         exact = {name: found.fixed.start[name] for name in gait.state_names}
         if all(abs(exact[name] - start[name]) < NEAR for name in gait.free):
             return FixedPoint(gait, exact, knobs, _as_of(gait, knobs, found.fixed.cycle), 0, found.fixed)

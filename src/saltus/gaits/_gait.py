@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # Time after which a phase that has not ended will not be waited for, s.
 LONGEST = 5.0
 
+# What is kept of a gait under this name, the gaits of its robot that lose nothing, hangs on none of its own values.
+COLLISIONLESS = "collisionless"
+
 
 @dataclass(frozen=True, eq=False)
 class Gait:
@@ -264,10 +267,21 @@ class Gait:
 
     def _changed(self, **fields: Any) -> Gait:
         made = replace(self, **fields)
-        for name in ("_held", "state_names", "_told", "_collisionless"):
+        for name in ("_held", "state_names", "_told"):
             if name in self.__dict__:
                 made.__dict__[name] = self.__dict__[name]
+        made._made.update({name: thing for name, thing in self._made.items() if name == COLLISIONLESS})
         return made
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Make something of the gait unless it was made before."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    @cached_property
+    def _made(self) -> dict[str, Any]:
+        return {}
 
     # -- systems ----------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ import xarray
 import saltus
 from saltus._write import check_path, write
 from saltus.errors import InputError, unknown_name
-from saltus.gaits._cycle import OPTIONS, Cycles, plan_of, run_many
+from saltus.gaits._cycles import OPTIONS, Cycles, run_many
 from saltus.gaits._gait import Gait
+from saltus.gaits._plan import plan_of
 
 # A map of more cells would not fit into the memory of most machines.
 MOST_CELLS = 20_000_000

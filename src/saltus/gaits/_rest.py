@@ -14,7 +14,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._cycle import Cycle, run_cycle, run_many
+from saltus.gaits._cycle import Cycle, run_cycle
+from saltus.gaits._cycles import run_many
 from saltus.gaits._fixed import FixedPoint
 from saltus.gaits._gait import Gait
 

@@ -18,7 +18,7 @@ from scipy.optimize import least_squares
 
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._catch import catches
-from saltus.gaits._cycle import Cycles, run_many
+from saltus.gaits._cycles import Cycles, run_many
 from saltus.gaits._fixed import FixedPoint, solve, spectral_radius
 from saltus.gaits._gait import Gait
 
