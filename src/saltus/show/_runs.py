@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from saltus.contact._unit import GROUND
+from saltus.contact._unit import GRIP, GROUND
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
 from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, RED, SCALE, blank, label, look
@@ -118,21 +118,17 @@ def snapshots_figure(run: Trajectory, times: Sequence[float] | None = None, *, t
 
 def snapshot_times(run: Trajectory) -> list[float]:
     """Start, end, each change between contact and flight, and from the first on two between them [oh_huang, item 4]."""
-    changes = [run.start_time]
-    for event in run.events:
-        if _closed(event.mode_before) != _closed(event.mode_after) and event.mode_after != "end":
-            changes.append(event.t)
-    changes.append(run.end_time)
+    contacts = [k for k, unit in enumerate(run.system.units) if unit.kind in (GROUND, GRIP)]
+    closed = (run.arc_statuses[:, contacts] != 0).any(axis=1)
+    arcs = itertools.pairwise(closed)
+    inner = [event.t for event, (one, other) in zip(run.events, arcs, strict=False) if one != other]
+    changes = [run.start_time, *inner, run.end_time]
     times = [changes[0]]
     for number, (begin, end) in enumerate(itertools.pairwise(changes)):
         if number:
             times += [begin + (end - begin) * share for share in (1 / 3, 2 / 3)]
         times.append(end)
     return times
-
-
-def _closed(mode: str) -> bool:
-    return any(word in mode for word in ("stick", "slip", "roll", "closed"))
 
 
 def _contact(run: Trajectory, unit: str | None) -> tuple[str, int, float]:
