@@ -1,8 +1,12 @@
 """What all tests need."""
 
+import json
+import os
 import signal
 
 import pytest
+
+from saltus.cli import main
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -10,3 +14,31 @@ def interrupts_are_heard():
     """A shell that runs the tests in the background has them, and what they start, ignore Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    """The command line, in an empty folder and with no plugins: exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SALTUS_PLUGINS", raising=False)
+
+    def called(*arguments):
+        with pytest.raises(SystemExit) as leaving:
+            main(list(map(str, arguments)))
+        text = capsys.readouterr()
+        return leaving.value.code, text.out, text.err
+
+    yield called
+    os.environ.pop("SALTUS_PLUGINS", None)
+
+
+@pytest.fixture
+def call_json(call):
+    """The same with --json: exit code and what one line says."""
+
+    def called(*arguments):
+        code, out, _ = call(*arguments, "--json")
+        assert out.count("\n") == 1
+        return code, json.loads(out)
+
+    return called

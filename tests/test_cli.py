@@ -4,35 +4,20 @@ import json
 
 import pytest
 
-from saltus.cli import main
 
-
-def call(capsys, *arguments):
-    with pytest.raises(SystemExit) as leaving:
-        main(list(arguments))
-    text = capsys.readouterr()
-    return leaving.value.code, text.out, text.err
-
-
-def call_json(capsys, *arguments):
-    code, out, _ = call(capsys, *arguments, "--json")
-    assert out.count("\n") == 1
-    return code, json.loads(out)
-
-
-def test_list(capsys):
-    code, content = call_json(capsys, "list")
+def test_list(call, call_json):
+    code, content = call_json("list")
     assert code == 0
     assert {"hopper", "pendulum", "bouncing_ball", "block"} <= set(content["robots"])
     assert {"passive", "constant", "schedule", "pd"} <= set(content["controllers"])
     assert {"plastic", "newton", "chatterjee"} == set(content["laws"])
-    code, out, _ = call(capsys, "list")
+    code, out, _ = call("list")
     assert code == 0
     assert "hopper" in out
 
 
-def test_list_one_robot(capsys):
-    code, content = call_json(capsys, "list", "hopper")
+def test_list_one_robot(call_json):
+    code, content = call_json("list", "hopper")
     assert code == 0
     assert content["parameters"]["mu"] == {
         "value": 0.3,
@@ -43,8 +28,8 @@ def test_list_one_robot(capsys):
     assert content["coordinates"]["theta1"] == "rad"
 
 
-def test_run(capsys):
-    code, content = call_json(capsys, "run", "bouncing_ball", "--set", "restitution=0.5", "--x0", "y=2", "--until", "1")
+def test_run(call_json):
+    code, content = call_json("run", "bouncing_ball", "--set", "restitution=0.5", "--x0", "y=2", "--until", "1")
     assert code == 0
     assert content["status"] == "finished"
     assert content["t_end"] == 1.0
@@ -55,25 +40,25 @@ def test_run(capsys):
     assert content["audit"]["ok"]
 
 
-def test_run_for_people(capsys):
-    code, out, _ = call(capsys, "run", "hopper", "--profile", "paper")
+def test_run_for_people(call):
+    code, out, _ = call("run", "hopper", "--profile", "paper")
     assert code == 0
     assert "stick -> slip-" in out
     assert "jump_distance 0.1254184" in out
 
 
-def test_controllers_with_options(capsys):
+def test_controllers_with_options(call_json):
     code, content = call_json(
-        capsys, "run", "pendulum", "--controller", "pd", "--control", "kp=100", "--control", "kd=20",
+        "run", "pendulum", "--controller", "pd", "--control", "kp=100", "--control", "kd=20",
         "--control", "target=10deg", "--set", "g=0", "--set", "torque_limit=1e9", "--until", "20",
     )  # fmt: skip
     assert code == 0
     assert content["final"]["theta"] == pytest.approx(0.1745329, abs=1e-5)
 
 
-def test_schedule_from_the_command_line(capsys):
+def test_schedule_from_the_command_line(call_json):
     code, content = call_json(
-        capsys, "run", "hopper", "--controller", "schedule", "--control", "starts=[0,0.02]",
+        "run", "hopper", "--controller", "schedule", "--control", "starts=[0,0.02]",
         "--control", "pieces=[[1.0],[0.5]]", "--until", "0.03",
     )  # fmt: skip
     assert code == 0
@@ -81,9 +66,9 @@ def test_schedule_from_the_command_line(capsys):
 
 
 @pytest.mark.parametrize("ending", ["nc", "mat", "csv"])
-def test_out(capsys, tmp_path, ending):
+def test_out(call_json, tmp_path, ending):
     path = tmp_path / f"run.{ending}"
-    code, content = call_json(capsys, "run", "block", "--profile", "sine", "--until", "1", "--out", str(path))
+    code, content = call_json("run", "block", "--profile", "sine", "--until", "1", "--out", str(path))
     assert code == 0
     assert content["out"] == str(path)
     assert path.stat().st_size > 1000
@@ -116,8 +101,8 @@ def test_out(capsys, tmp_path, ending):
         (("walk",), "walk"),
     ],
 )
-def test_errors_are_one_object_and_one_line(capsys, arguments, says):
-    code, out, err = call(capsys, *arguments, "--json")
+def test_errors_are_one_object_and_one_line(call, arguments, says):
+    code, out, err = call(*arguments, "--json")
     assert code == 2
     content = json.loads(out)
     assert content["status"] == "error"
@@ -125,9 +110,9 @@ def test_errors_are_one_object_and_one_line(capsys, arguments, says):
     assert err.startswith("saltus: ")
 
 
-def test_failed_run_still_reports(capsys):
+def test_failed_run_still_reports(call_json):
     code, content = call_json(
-        capsys, "run", "hopper", "--set", "mu=3", "--x0", "theta1=60deg", "--x0", "theta2=0", "--x0", "dx=-1"
+        "run", "hopper", "--set", "mu=3", "--x0", "theta1=60deg", "--x0", "theta2=0", "--x0", "dx=-1"
     )
     assert code == 1
     assert content["status"] == "no_consistent_mode"
@@ -135,7 +120,7 @@ def test_failed_run_still_reports(capsys):
     assert "Painleve" in content["error"]
 
 
-def test_version_and_help(capsys):
-    assert call(capsys, "--version")[1].startswith("0.")
-    assert "run" in call(capsys)[1]
-    assert "--profile" in call(capsys, "run", "--help")[1]
+def test_version_and_help(call):
+    assert call("--version")[1].startswith("0.")
+    assert "run" in call()[1]
+    assert "--profile" in call("run", "--help")[1]

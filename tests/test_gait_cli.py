@@ -7,23 +7,9 @@ import pytest
 import xarray
 
 from saltus import robots
-from saltus.cli import main
 from saltus.gaits import find_gait, run_cycle
 
 START = "dtheta1=0.902,dtheta2=10.935"
-
-
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def called(*arguments):
-        with pytest.raises(SystemExit) as leaving:
-            main(list(arguments))
-        text = capsys.readouterr()
-        return leaving.value.code, text.out, text.err
-
-    return called
 
 
 def test_one_cycle(call):

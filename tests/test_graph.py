@@ -12,7 +12,6 @@ import pytest
 
 import saltus
 from saltus import GroundPoint, Guard, HybridSystem, Mechanism, registry, robots
-from saltus.cli import main
 from saltus.contact import GRIP, Bar, Grip, JointUnit
 from saltus.control import Constant, Continuous, Sampled
 from saltus.engine import Command
@@ -448,40 +447,33 @@ def test_counts_are_drawn():
 # -- files and the command line -----------------------------------------------------------------
 
 
-def call(capsys, *arguments):
-    with pytest.raises(SystemExit) as leaving:
-        main(["graph", *arguments])
-    text = capsys.readouterr()
-    return leaving.value.code, text.out, text.err
-
-
-def test_command_line(capsys):
+def test_command_line(call):
     graph = saltus.mode_graph(saltus.robots.hopper())
-    assert call(capsys, "hopper") == (0, graph.mermaid(), "")
-    assert call(capsys, "hopper", "--format", "dot") == (0, graph.dot(), "")
-    code, out, _ = call(capsys, "hopper", "--format", "json")
+    assert call("graph", "hopper") == (0, graph.mermaid(), "")
+    assert call("graph", "hopper", "--format", "dot") == (0, graph.dot(), "")
+    code, out, _ = call("graph", "hopper", "--format", "json")
     assert (code, json.loads(out)) == (0, graph.to_dict())
-    code, out, _ = call(capsys, "hopper", "--json")
+    code, out, _ = call("graph", "hopper", "--json")
     assert out.count("\n") == 1
     assert json.loads(out) == graph.to_dict() | {"out": None}
-    assert "height_Q" not in call(capsys, "hopper", "--guard", "height_Q=ignore")[1]
-    assert "subgraph" in call(capsys, "arm", "--by-unit", "--set", "coulomb=0")[1]
+    assert "height_Q" not in call("graph", "hopper", "--guard", "height_Q=ignore")[1]
+    assert "subgraph" in call("graph", "arm", "--by-unit", "--set", "coulomb=0")[1]
 
 
-def test_command_line_of_a_run(capsys):
-    code, out, _ = call(capsys, "hopper", "--visited", "--profile", "paper", "--json")
+def test_command_line_of_a_run(call):
+    code, out, _ = call("graph", "hopper", "--visited", "--profile", "paper", "--json")
     content = json.loads(out)
     assert code == 0
     assert [node["name"] for node in content["nodes"]] == ["start", "stick", "slip-", "flight", "slip+", "end"]
     assert content["nodes"][1]["visits"] == 1
     code, out, _ = call(
-        capsys, "block", "--visited", "--controller", "sine", "--control", "amplitude=8", "--set", "mu=0.2",
+        "graph", "block", "--visited", "--controller", "sine", "--control", "amplitude=8", "--set", "mu=0.2",
         "--x0", "ds=1", "--until", "1",
     )  # fmt: skip
     assert code == 0
     assert "block.turn" in out
     code, out, err = call(
-        capsys, "hopper", "--visited", "--set", "mu=3", "--x0", "theta1=60deg", "--x0", "theta2=0", "--x0", "dx=-1"
+        "graph", "hopper", "--visited", "--set", "mu=3", "--x0", "theta1=60deg", "--x0", "theta2=0", "--x0", "dx=-1"
     )
     assert code == 1
     assert "no_consistent_mode" in out
@@ -489,10 +481,10 @@ def test_command_line_of_a_run(capsys):
 
 
 @pytest.mark.parametrize("ending", ["mmd", "dot", "json", pytest.param("svg", marks=needs_graphviz)])
-def test_out(capsys, tmp_path, ending):
+def test_out(call, tmp_path, ending):
     path = tmp_path / f"graph.{ending}"
     graph = saltus.mode_graph(saltus.robots.rod())
-    assert call(capsys, "rod", "--out", str(path)) == (0, f"wrote {path}\n", "")
+    assert call("graph", "rod", "--out", str(path)) == (0, f"wrote {path}\n", "")
     assert path.read_text() == graph.text({"mmd": "mermaid"}.get(ending, ending))
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -511,10 +503,10 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["graph.dot"]
 
 
-def test_without_graphviz(capsys, tmp_path, monkeypatch):
+def test_without_graphviz(call, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "graph.svg"
-    code, _, err = call(capsys, "hopper", "--out", str(path))
+    code, _, err = call("graph", "hopper", "--out", str(path))
     assert code == 2
     assert "install graphviz" in err
     assert not path.exists()
@@ -539,8 +531,8 @@ def test_without_graphviz(capsys, tmp_path, monkeypatch):
         (("hopper", "--visited", "--until", "-1"), "forward"),
     ],
 )
-def test_bad_input(capsys, arguments, says):
-    code, out, err = call(capsys, *arguments, "--json")
+def test_bad_input(call, arguments, says):
+    code, out, err = call("graph", *arguments, "--json")
     assert code == 2
     assert says in json.loads(out)["error"]
     assert err.startswith("saltus: ")

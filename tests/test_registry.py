@@ -11,7 +11,6 @@ import pytest
 
 import saltus
 from saltus import registry
-from saltus.cli import main
 from saltus.errors import InputError, SaltusError, UnknownName
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "plugins"
@@ -39,18 +38,6 @@ def write(tmp_path):
         return path
 
     return write
-
-
-def call(capsys, *arguments):
-    with pytest.raises(SystemExit) as leaving:
-        main([str(argument) for argument in arguments])
-    text = capsys.readouterr()
-    return leaving.value.code, text.out, text.err
-
-
-def call_json(capsys, *arguments):
-    code, out, _ = call(capsys, *arguments, "--json")
-    return code, json.loads(out)
 
 
 def new_process(*arguments, **environment):
@@ -81,37 +68,37 @@ RUN = ("run", "cart", "--controller", "brake", "--control", "gain=2", "--law", "
 
 
 @pytest.mark.parametrize("place", ["before", "after", "environment", "both"])
-def test_a_folder_is_found_wherever_it_is_named(capsys, monkeypatch, four, place):
+def test_a_folder_is_found_wherever_it_is_named(call_json, monkeypatch, four, place):
     option = ("--plugins", four)
     if place == "environment":
         monkeypatch.setenv("SALTUS_PLUGINS", str(four))
     before = option if place in ("before", "both") else ()
     after = option if place in ("after", "both") else ()
-    code, content = call_json(capsys, *before, *RUN, *after)
+    code, content = call_json(*before, *RUN, *after)
     assert code == 0
     assert content["status"] == "finished"
     assert content["audit"]["ok"]
     assert any(event["guard"] == "bob.touch" for event in content["events"])
-    code, content = call_json(capsys, *before, "list", *after)
+    code, content = call_json(*before, "list", *after)
     assert {kind: [kind_ for kind_ in content["plugins"] if kind_ == f"{kind}/{name}"] for kind, name in
             EXAMPLE.items()} == {kind: [f"{kind}/{name}"] for kind, name in EXAMPLE.items()}  # fmt: skip
     assert content["plugins"]["robots/cart"] == str(four / "cart.py")
     assert content["problems"] == {}
 
 
-def test_every_verb_takes_plugins(capsys, four):
+def test_every_verb_takes_plugins(call, four):
     for verb in ("list", "run", "check"):
-        assert "--plugins" in call(capsys, verb, "--help")[1]
-    code, out, _ = call(capsys, "list", "cart", "--plugins", four)
+        assert "--plugins" in call(verb, "--help")[1]
+    code, out, _ = call("list", "cart", "--plugins", four)
     assert code == 0
     assert str(four / "cart.py") in out
 
 
-def test_several_folders(capsys, write, tmp_path):
+def test_several_folders(call_json, write, tmp_path):
     write("cart", "wagon", folder=tmp_path / "one")
     write("brake", "drag", folder=tmp_path / "two" / "controllers")
     code, content = call_json(
-        capsys, "--plugins", tmp_path / "one", "run", "wagon", "--controller", "drag", "--plugins", tmp_path / "two",
+        "--plugins", tmp_path / "one", "run", "wagon", "--controller", "drag", "--plugins", tmp_path / "two",
         "--until", "0.1",
     )  # fmt: skip
     assert code == 0
@@ -143,24 +130,24 @@ def test_installed_packages_bring_plugins(monkeypatch, write, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "name"), EXAMPLE.items())
-def test_examples_pass_their_checks(capsys, four, kind, name):
-    code, content = call_json(capsys, "check", four / f"{name}.py")
+def test_examples_pass_their_checks(call_json, four, kind, name):
+    code, content = call_json("check", four / f"{name}.py")
     assert [check for check in content["checks"] if not check["ok"]] == []
     assert code == 0
     assert (content["kind"], content["name"], content["status"]) == (kind, name, "ok")
 
 
-def test_check_by_name(capsys, write, tmp_path):
-    code, out, _ = call(capsys, "check", "plastic")
+def test_check_by_name(call, write, tmp_path):
+    code, out, _ = call("check", "plastic")
     assert code == 0
     assert out.startswith("ok   law can be compiled\n")
     write("brake", "slide", folder=tmp_path)
     write("slick", "slide", folder=tmp_path / "laws")
-    code, _, err = call(capsys, "check", "slide", "--plugins", tmp_path)
+    code, _, err = call("check", "slide", "--plugins", tmp_path)
     assert code == 2
     assert "controllers/slide or laws/slide" in err
-    assert call(capsys, "check", "laws/slide")[0] == 0
-    code, _, err = call(capsys, "check", "plastik")
+    assert call("check", "laws/slide")[0] == 0
+    code, _, err = call("check", "plastik")
     assert code == 2
     assert "Did you mean 'plastic'?" in err
 
@@ -248,25 +235,25 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_ones_fail_for_the_right_reason(capsys, write, case):
+def test_wrong_ones_fail_for_the_right_reason(call_json, write, case):
     example, change, check, says = WRONG[case]
     path = write(example, next(WRONG_NAMES), change)
-    code, content = call_json(capsys, "check", path)
+    code, content = call_json("check", path)
     assert code == 1
     assert content["status"] == "failed"
     failed = [result for result in content["checks"] if not result["ok"]]
     assert any(check in result["check"] and says in result["reason"] for result in failed), failed
 
 
-def test_failures_for_people(capsys, write):
+def test_failures_for_people(call, write):
     path = write("slick", "tug", ("need / A[3]", "-need / A[3]"))
-    code, out, _ = call(capsys, "check", path)
+    code, out, _ = call("check", path)
     assert code == 1
     assert "\nFAIL impulse pushes and stays in the friction cone: it pulls" in out
     assert out.splitlines()[-1].startswith(f"laws/tug ({path}): 10 checks, ")
 
 
-def test_a_controller_that_cannot_travel(capsys, write):
+def test_a_controller_that_cannot_travel(call_json, write):
     path = write(
         "brake",
         "stayer",
@@ -276,7 +263,7 @@ def test_a_controller_that_cannot_travel(capsys, write):
     head, body = text.split("  class Brake", 1)
     body = "\n".join("  " + line if line.strip() else line for line in body.split("\n\n\nCONTROLLER")[0].split("\n"))
     path.write_text(f"{head}  class Brake{body.lstrip()}\n\n  return Brake\n\n\nCONTROLLER = made()\n")
-    code, content = call_json(capsys, "check", path)
+    code, content = call_json("check", path)
     assert code == 1
     failed = {result["check"]: result["reason"] for result in content["checks"] if not result["ok"]}
     assert list(failed) == ["controller travels between processes"]
@@ -299,17 +286,17 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_broken_files_are_named_and_spoil_nothing_else(capsys, four, case):
+def test_broken_files_are_named_and_spoil_nothing_else(call, call_json, four, case):
     text, reason = BROKEN[case]
     path = four / f"{case}.py"
     path.write_text(text)
-    code, content = call_json(capsys, "list", "--plugins", four)
+    code, content = call_json("list", "--plugins", four)
     assert code == 0
     assert reason in content["problems"][str(path)]
     assert set(content["plugins"]) == {f"{kind}/{name}" for kind, name in EXAMPLE.items()}
-    assert call(capsys, *RUN)[0] == 0
+    assert call(*RUN)[0] == 0
     for arguments in (("run", case), ("check", path), ("check", f"robots/{case}"), ("check", case)):
-        code, out, err = call(capsys, *arguments)
+        code, out, err = call(*arguments)
         assert code == 2
         assert out == ""
         assert str(path) in err
@@ -324,15 +311,15 @@ def test_broken_files_are_named_and_spoil_nothing_else(capsys, four, case):
         ("methods", "lone", "TABLEAU = 3\n", "must be a saltus.engine.Tableau"),
     ],
 )
-def test_things_of_the_wrong_type_are_refused(capsys, tmp_path, kind, name, text, says):
+def test_things_of_the_wrong_type_are_refused(call_json, tmp_path, kind, name, text, says):
     path = tmp_path / f"{name}.py"
     path.write_text(text)
-    code, content = call_json(capsys, "check", path)
+    code, content = call_json("check", path)
     assert code == 1
     assert says in content["checks"][0]["reason"]
     assert str(path) in content["checks"][0]["reason"]
     assert len(content["checks"]) == 1
-    code, content = call_json(capsys, "list")
+    code, content = call_json("list")
     assert says in content["problems"][str(path)]
 
 
@@ -348,11 +335,11 @@ def GAIT(robot):
 '''
 
 
-def test_gaits_and_papers_are_known_as_kinds(capsys, tmp_path):
+def test_gaits_and_papers_are_known_as_kinds(call, tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     (tmp_path / "page.py").write_text("PAPER = object()\n")
-    assert call(capsys, "check", tmp_path / "step.py")[0] == 0
-    code, out, _ = call(capsys, "check", tmp_path / "page.py")
+    assert call("check", tmp_path / "step.py")[0] == 0
+    code, out, _ = call("check", tmp_path / "page.py")
     assert code == 1
     assert "has no docstring" in out
     assert "must be a saltus.studies.Paper" in out
@@ -368,16 +355,16 @@ def test_gaits_and_papers_are_known_as_kinds(capsys, tmp_path):
         ('return replace(swing.make(robot), name="step")', "return robot", "must make a saltus.gaits.Gait"),
     ],
 )
-def test_what_is_wrong_with_a_gait_is_said(capsys, tmp_path, old, new, says):
+def test_what_is_wrong_with_a_gait_is_said(call, tmp_path, old, new, says):
     assert old in STEP
     (tmp_path / "step.py").write_text(STEP.replace(old, new))
-    code, out, _ = call(capsys, "check", tmp_path / "step.py")
+    code, out, _ = call("check", tmp_path / "step.py")
     assert code == (0 if says.startswith("ok") else 1)
     assert says in out
 
 
 @pytest.mark.parametrize("where", ["option", "environment", "function"])
-def test_a_folder_that_does_not_exist_is_refused_before_any_work(capsys, monkeypatch, tmp_path, where):
+def test_a_folder_that_does_not_exist_is_refused_before_any_work(call_json, monkeypatch, tmp_path, where):
     missing = tmp_path / "missing"
     if where == "function":
         with pytest.raises(InputError, match="no plugin folder"):
@@ -385,16 +372,16 @@ def test_a_folder_that_does_not_exist_is_refused_before_any_work(capsys, monkeyp
         return
     if where == "environment":
         monkeypatch.setenv("SALTUS_PLUGINS", str(missing))
-    code, content = call_json(capsys, "run", "pendulum", *(("--plugins", missing) if where == "option" else ()))
+    code, content = call_json("run", "pendulum", *(("--plugins", missing) if where == "option" else ()))
     assert code == 2
     assert str(missing) in content["error"]
 
 
-def test_files_that_cannot_be_plugins(capsys, tmp_path):
+def test_files_that_cannot_be_plugins(call, tmp_path):
     (tmp_path / "_private.py").write_text("def build(): ...\n")
     (tmp_path / "notes.txt").write_text("")
     for name, says in (("_private.py", "not begin with _"), ("notes.txt", "end in .py"), ("none.py", "no plugin file")):
-        code, _, err = call(capsys, "check", tmp_path / name)
+        code, _, err = call("check", tmp_path / name)
         assert code == 2
         assert says in err
     registry.add_folder(tmp_path)
@@ -412,14 +399,14 @@ def test_a_file_in_the_folder_of_another_kind(tmp_path, write):
 # -- names -----------------------------------------------------------------------------------------------
 
 
-def test_a_name_that_is_taken_is_refused(capsys, monkeypatch, write, tmp_path):
+def test_a_name_that_is_taken_is_refused(call, monkeypatch, write, tmp_path):
     path = write("slick", "newton")
     own = Path(saltus.__file__).parent / "contact" / "laws" / "newton.py"
-    code, _, err = call(capsys, "run", "bouncing_ball", "--plugins", tmp_path)
+    code, _, err = call("run", "bouncing_ball", "--plugins", tmp_path)
     assert code == 2
     assert str(path) in err
     assert str(own) in err
-    assert call(capsys, "check", path)[0] == 2
+    assert call("check", path)[0] == 2
     # where nobody can be told no, the first has the name and a warning says so
     monkeypatch.setenv("SALTUS_PLUGINS", str(tmp_path))
     with pytest.warns(UserWarning, match="is refused"):

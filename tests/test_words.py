@@ -1,30 +1,12 @@
 """Words that are given twice, things that are looked up by name, and Ctrl-C, on the command line."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-
-from saltus.cli import main
-
-
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SALTUS_PLUGINS", raising=False)
-
-    def called(*arguments):
-        with pytest.raises(SystemExit) as leaving:
-            main(list(map(str, arguments)))
-        text = capsys.readouterr()
-        return leaving.value.code, text.out, text.err
-
-    yield called
-    os.environ.pop("SALTUS_PLUGINS", None)
 
 
 @pytest.mark.parametrize(
