@@ -108,8 +108,12 @@ def report() -> str:
     gait = find_gait("swing", saltus.robots.monkeybot())
     sample = np.random.default_rng(SEED).choice(len(one), SAMPLE, replace=False)
     error = by_hand()
-    exact = np.array([error(one[k], two[k], "DOP853", 1e-12) for k in sample])
-    rows, times = [], {}
+
+    def by_scipy(method: str, tolerance: float) -> np.ndarray:
+        return np.array([error(one[k], two[k], method, tolerance) for k in sample])
+
+    exact = by_scipy("DOP853", 1e-12)
+    rows, times, misses = [], {}, {}
     for method in ("dopri5", "dop853"):
         best, cycles = math.inf, None
         for _ in range(ROUNDS + 1):  # the first call loads compiled code
@@ -125,48 +129,57 @@ def report() -> str:
             best = min(best, time.perf_counter() - begin)
         assert cycles is not None
         times[method] = best / len(one)
-        rows.append(
-            [f"saltus, {method}", f"{1e6 * times[method]:.1f}", f"{best:.2f}", _miss(cycles.error[sample], exact)]
-        )
-    for method in ("RK45", "DOP853", "LSODA"):
-        found, best = np.zeros(0), math.inf
-        for _ in range(3):
-            begin = time.thread_time()
-            found = np.array([error(one[k], two[k], method, TOLERANCE) for k in sample])
-            best = min(best, time.thread_time() - begin)
-        times[method] = best / SAMPLE
-        rows.append(
-            [f"SciPy, {method}", f"{1e6 * times[method]:.1f}", f"{times[method] * len(one):.0f}", _miss(found, exact)]
-        )
-    targets = [
-        ["the whole map, s", "under 5", f"{min(times['dopri5'], times['dop853']) * len(one):.2f}"],
-        ["dopri5 faster than SciPy, RK45, times", "at least 500", ratio(times["RK45"] / times["dopri5"])],
-        ["dop853 faster than SciPy, DOP853, times", "at least 500", ratio(times["DOP853"] / times["dop853"])],
-    ]
+        misses[method], odd = _miss(cycles.error[sample], exact)
+        rows.append(_row(f"saltus, {method}", TOLERANCE, times[method], misses[method], odd))
+    for method, like in (("RK45", "dopri5"), ("DOP853", "dop853"), ("LSODA", "dop853")):
+        tolerance, tries = TOLERANCE, [TOLERANCE]
+        while _miss(by_scipy(method, tolerance), exact)[0] > misses[like] and tolerance > 1e-12:
+            tolerance /= 2
+        tries += [tolerance] if tolerance < TOLERANCE else []
+        for one_of_them in tries:
+            found, best = np.zeros(0), math.inf
+            for _ in range(ROUNDS):
+                begin = time.thread_time()
+                found = by_scipy(method, one_of_them)
+                best = min(best, time.thread_time() - begin)
+            name = method if one_of_them == TOLERANCE else f"{method} as exact"
+            times[name] = best / SAMPLE
+            rows.append(_row(f"SciPy, {method}", one_of_them, times[name], *_miss(found, exact)))
+        times.setdefault(f"{method} as exact", times[method])
+    targets = [["the whole map, s", "under 5", f"{min(times['dopri5'], times['dop853']) * len(one):.2f}"]]
+    for ours, theirs in (("dopri5", "RK45"), ("dop853", "DOP853")):
+        for name, how in ((f"{theirs} as exact", "same accuracy"), (theirs, "same tolerance")):
+            gain = ratio(times[name] / times[ours])
+            targets.append([f"{ours} faster than SciPy, {theirs}, {how}, times", "at least 500", gain])
     return "\n\n".join(
         [
             "## A map of a gait",
             _INTRODUCTION.format(side=SIDE, cells=SIDE * SIDE, sample=SAMPLE, rounds=ROUNDS, longest=LONGEST),
-            table(["who", "per cycle, us", "whole map, s", "largest error"], rows),
+            table(["who", "tolerance", "per cycle, us", "whole map, s", "largest error"], rows),
             table(["target", "wanted", "measured"], targets),
         ]
     )
 
 
-def _miss(found: np.ndarray, exact: np.ndarray) -> str:
+def _row(who: str, tolerance: float, seconds: float, miss: float, odd: int) -> list[str]:
+    told = f"{miss:.1e}" + (f", {odd} cells differ" if odd else "")
+    return [who, f"{tolerance:.1e}", f"{1e6 * seconds:.1f}", f"{seconds * SIDE * SIDE:.2f}", told]
+
+
+def _miss(found: np.ndarray, exact: np.ndarray) -> tuple[float, int]:
     """Largest difference, as a part of the value or of one; cells that differ in whether there is a value at all."""
     both = np.isfinite(found) & np.isfinite(exact)
     worst = float((np.abs(found - exact) / np.maximum(np.abs(exact), 1.0))[both].max())
-    odd = int((np.isfinite(found) != np.isfinite(exact)).sum())
-    return f"{worst:.1e}" + (f", {odd} cells differ" if odd else "")
+    return worst, int((np.isfinite(found) != np.isfinite(exact)).sum())
 
 
 _INTRODUCTION = """\
 The error of the gait `swing` of the MonkeyBot for {side} by {side} starts ({cells:,} cycles of three phases with their
-events and one impact each, rtol = atol = 1e-9; starts that do not reach the other hand's height are given up after
-{longest:g} s). saltus makes them by one call of `saltus.gaits.run_many`: time on the clock, best of {rounds}. SciPy's
-`solve_ivp` has the equations of the pinned robot in plain Python, and terminal events: processor time over {sample}
-random cells, best of 3. Errors of those cells are against DOP853 at 1e-12."""
+events and one impact each; starts that do not reach the other hand's height are given up after {longest:g} s). saltus
+makes them by one call of `saltus.gaits.run_many`: time on the clock, best of {rounds}. SciPy's `solve_ivp` has the
+equations of the pinned robot in plain Python, and terminal events: processor time over {sample} random cells, best of
+{rounds}, at saltus's tolerance (rtol = atol) and at the first of its halves at which SciPy is as exact as saltus is by
+the method that is most like it. Errors of those cells are against DOP853 at 1e-12."""
 
 
 if __name__ == "__main__":

@@ -107,6 +107,12 @@ def refuse(bad: np.ndarray, explain: Callable[[int], Any]) -> None:
     raise InputError(f"run {run}{f' (and {more} more)' if more else ''}: its numbers are not allowed")
 
 
+def column(function: Any, *rows: np.ndarray) -> np.ndarray:
+    """The first output of a CasADi function for all runs, a row for each; what only the others need is not computed."""
+    symbols = function.sx_in()
+    return columns(ca.Function("first", symbols, function.call(symbols)[:1], {"cse": True}), *rows)[0]
+
+
 def columns(function: Any, *rows: np.ndarray) -> list[np.ndarray]:
     """Evaluate a CasADi function for all runs: a row for each goes in, a row for each comes out."""
     count = len(rows[0])

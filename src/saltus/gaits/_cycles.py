@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from saltus.engine import simulate_many
-from saltus.engine._cases import columns
+from saltus.engine._cases import column
 from saltus.errors import InputError
 from saltus.gaits._cycle import differences, squares
 from saltus.gaits._energy import needs_of
@@ -96,7 +96,7 @@ class _Walk:
         for change in self.plan.changes:
             self.numbers |= change.many(self.plan.parameters(self.numbers, count))
         if gait.remembered:
-            found = columns(self.plan.remember, self.x, self.plan.told_first(self.numbers, count))[0]
+            found = column(self.plan.remember, self.x, self.plan.told_first(self.numbers, count))
             self.numbers |= dict(zip(gait.remembered, found.T, strict=True))
         self.numbers |= {name: np.zeros(count) for name in gait.held(0).pins}
         self.alive, self.clock = np.arange(count), np.zeros(count)
@@ -147,21 +147,21 @@ class _Walk:
         move, following = self.plan.handovers[k], (k + 1) % len(self.gait.phases)
         if not move.changes:
             return
-        out = columns(move.value, self.x, self._parameters(self.gait.held(k)))[0]
+        out = column(move.value, self.x, self._parameters(self.gait.held(k)))
         if self.plan.swap is not None and self.gait.phases[following].relabel:
             self.numbers |= self.plan.swap.many(self.plan.parameters(self.numbers, self.count))
         self.x = out[:, : move.nx]
-        for name, column in zip(self.gait.held(following).pins, out[:, move.nx :].T, strict=True):
+        for name, place in zip(self.gait.held(following).pins, out[:, move.nx :].T, strict=True):
             self.numbers[name] = np.zeros(self.count)
-            self.numbers[name][self.alive] = column
+            self.numbers[name][self.alive] = place
 
     def cycles(self) -> Cycles:
         """What came out."""
         finals = {name: np.full(self.count, np.nan) for name in self.gait.state_names}
         travel = np.full((self.count, 2), np.nan)
         if self.alive.size:
-            for name, column in zip(self.gait.state_names, self.x.T, strict=False):
-                finals[name][self.alive] = column
+            for name, value in zip(self.gait.state_names, self.x.T, strict=False):
+                finals[name][self.alive] = value
             travel[self.alive] = np.array([self.numbers[name][self.alive] for name in self.gait.held(0).pins]).T
         return Cycles(self.gait, self.begin, finals, self.durations, travel, self.ended, self.reason)
 

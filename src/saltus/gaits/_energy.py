@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from scipy.optimize import minimize
 
-from saltus.engine._cases import columns
+from saltus.engine._cases import column, columns
 from saltus.gaits._gait import Gait
 
 # Places in each coordinate at which the guard is looked at, and how many of the lowest are looked at closely.
@@ -70,7 +70,7 @@ class Needs:
     def lacking(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Which starts, a row each, have too little energy to come to the end at all; surely so."""
         least = self.least(p)
-        energy = columns(self.energy, x, np.tile(p, (len(x), 1)))[0].ravel()
+        energy = column(self.energy, x, np.tile(p, (len(x), 1))).ravel()
         return np.asarray(energy < least - 1e-6 * (1 + abs(least)))
 
 

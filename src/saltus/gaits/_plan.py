@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.engine._cases import columns
+from saltus.engine._cases import column
 from saltus.errors import InputError
 from saltus.gaits._gait import Gait
 from saltus.gaits._phase import CLOCK, DURATION, HeldSystem
@@ -57,7 +57,7 @@ class Plan:
         count = max(np.size(numbers.get(name, 0.0)) for name in (*self.own, *self.gait.robot.values))
         rows = np.array([np.broadcast_to(numbers[name], (count,)) for name in self.own]).reshape(len(self.own), count)
         p = self.parameters(numbers, count)
-        found, limits = columns(self.inputs[phase], rows.T, p)[0].T, columns(self.limits, p)[0].T
+        found, limits = column(self.inputs[phase], rows.T, p).T, column(self.limits, p).T
         for u, limit, (name, actuator) in zip(found, limits, self.gait.robot.mechanism.actuators.items(), strict=True):
             worst = int((np.abs(u) - limit).argmax())
             if abs(u[worst]) > limit[worst] * (1 + 1e-12):
@@ -121,7 +121,7 @@ class Change:
 
     def many(self, p: np.ndarray) -> dict[str, np.ndarray]:
         """New values for many cycles, from a row of parameters for each."""
-        return dict(zip(self.names, columns(self.function, p)[0].T, strict=True)) if self.names else {}
+        return dict(zip(self.names, column(self.function, p).T, strict=True)) if self.names else {}
 
     def one(
         self, p: np.ndarray, slopes: Mapping[str, np.ndarray], width: int
@@ -171,9 +171,9 @@ def over(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         return ca.Function("beyond", [d.t, d.x, d.p], [value]), ca.Function("size", [d.t, d.x, d.p], [size])
 
     function, sizes = system.once(f"over {guard.name}", made)
-    beyond = columns(function, np.zeros(len(x)), x, p)[0].ravel()
+    beyond = column(function, np.zeros(len(x)), x, p).ravel()
     over, some = np.zeros(len(x), dtype=bool), np.flatnonzero(beyond > 0)
     if some.size:
-        size = columns(sizes, np.zeros(some.size), x[some], p[some])[0].ravel()
+        size = column(sizes, np.zeros(some.size), x[some], p[some]).ravel()
         over[some] = beyond[some] <= ROUNDING * (1 + size)
     return over
