@@ -331,8 +331,8 @@ def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_j
         print(f"  {event.t:14.10f}  {event.guard:<12} {event.mode_before} -> {event.mode_after}{lost}")
     if len(run.events) > len(shown):
         print(f"  and {len(run.events) - len(shown)} more")
-    for name, value in run.figures.items():
-        print(f"{name} {value if value is None else format(value, '.12g')}")
+    for name, figure in run.figures.items():
+        print(f"{name} {figure if figure is None else format(figure, '.12g')}")
     print("audit")
     print("\n".join(f"  {line}" for line in str(audit).splitlines()))
     if out is not None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from saltus._native import FIGURES, Entry, compile_entry, function_digest
+from saltus.engine import _layout as L
 from saltus.engine._cases import columns
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+
+if TYPE_CHECKING:
+    from saltus.engine._trajectory import Trajectory
 
 _COMPILED: dict[Any, Entry] = {}
 
@@ -26,6 +31,8 @@ class Figures:
     of the units before and after, the number of the guard (-1 for breaks and samples) and the
     parameters. ``out`` begins as zeros: a place for each name, then ``memory`` more that are not
     reported. If it returns anything but 0, the figures of the run are not numbers.
+
+    Called with a run of its own, they tell the same of it; what is not a number is None there.
     """
 
     names: Sequence[str]
@@ -41,6 +48,23 @@ class Figures:
         if not isinstance(self.memory, int) or self.memory < 0:
             raise InputError(f"memory of figures is a number of places, got {self.memory!r}")
         object.__setattr__(self, "names", tuple(names))
+
+    def __call__(self, run: Trajectory) -> dict[str, float | None]:
+        """The figures of one run."""
+        nunit, nx = len(run.system.units), len(run.system.state_names)
+        p, out = run.system.parameter_values, np.zeros(self.size)
+        ends = [run.x[0], run.x[-1]], [run.arc_statuses[0], run.arc_statuses[-1]]
+        failed = self.law(0, run.start_time, ends[0][0], ends[0][0], np.zeros(nunit), np.zeros(nunit), -1, p, out)
+        for row in run.event_rows:
+            before, statuses = L.E_VECTORS, len(row) - 2 * nunit
+            after = before + nx + 3
+            failed |= self.law(
+                1, row[L.E_TIME], row[before : before + nx], row[after : after + nx],
+                row[statuses : statuses + nunit], row[statuses + nunit :], int(row[L.E_GUARD]), p, out,
+            )  # fmt: skip
+        failed |= self.law(2, run.end_time, ends[0][1], ends[0][1], ends[1][1], ends[1][1], -1, p, out)
+        found = dict(zip(self.names, out.tolist(), strict=False))
+        return {name: None if failed or math.isnan(value) else value for name, value in found.items()}
 
     @property
     def size(self) -> int:

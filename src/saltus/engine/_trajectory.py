@@ -297,7 +297,7 @@ class Trajectory:
         return dataset(self)
 
     @cached_property
-    def figures(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float | None]:
         """The robot's own figures, such as a jump's length."""
         return self.system.figures(self)
 

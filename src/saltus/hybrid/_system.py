@@ -52,7 +52,7 @@ class Profile:
     about: str = ""
 
 
-def _no_figures(run: Any) -> dict[str, float]:
+def _no_figures(run: Any) -> dict[str, float | None]:
     return {}
 
 
@@ -69,7 +69,7 @@ class HybridSystem:
     start: Mapping[str, float] = field(default_factory=dict)
     until: float = 10.0
     profiles: Mapping[str, Profile] = field(default_factory=dict)
-    figures: Callable[[Any], dict[str, float]] = _no_figures
+    figures: Callable[[Any], dict[str, float | None]] = _no_figures
     skeleton: tuple[tuple[str, str], ...] = ()
     symmetry: Symmetry | None = None
     about: str = ""

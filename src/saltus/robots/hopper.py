@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import casadi as ca
 
 from saltus.contact import GroundPoint, chatterjee
 from saltus.control import Schedule
+from saltus.engine import Figures
 from saltus.hybrid import Guard, HybridSystem, Profile
 from saltus.mechanism import Floating, Mechanism, Revolute
 
@@ -48,7 +48,7 @@ def build() -> HybridSystem:
         start={"theta1": math.radians(109), "theta2": math.radians(-108)},
         until=1.0,
         profiles={"paper": Profile(paper_torque(), about="the torque printed by Oh and Huang")},
-        figures=jump,
+        figures=JUMP,
         skeleton=(("P", "Q"), ("Q", "R")),
         about="two links that jump by one motor: stick, slip, flight and frictional impact",
     )
@@ -63,36 +63,58 @@ def paper_torque() -> Schedule:
     return Schedule((0.0, 0.06, 0.25, 0.35), (f1, (-0.6, 3.0), (0.9, -15.0), (0.0,)))
 
 
-def jump(run: Any) -> dict[str, Any]:
+def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-untyped-def]
     """The jump by the paper's rule [oh_huang, item 5].
 
     From the largest x of the foot in the first contact phase to the smallest in the contact phase
     after the first impact, or to the knee's or head's if that strikes the ground behind it. In
     every contact mode the foot stands or moves one way, so both are reached at events.
     """
-    events = run.events
-    left = next((k for k, e in enumerate(events) if e.mode_after == "flight"), None)
-    landed = None
-    if left is not None:
-        landed = next((k for k in range(left + 1, len(events)) if events[k].guard == "P.touch"), None)
-    if left is None or landed is None:
-        return {"jump_distance": None, "x_start": None, "x_end": None}
-    first = [run.at(run.start_time)[0], *(e.state_before["x"] for e in events[: left + 1])]
-    after = [events[landed].state_before["x"]]
-    lifted = False
-    for event in events[landed + 1 :]:
-        after.append(event.state_before["x"])
-        if event.mode_after == "flight":
-            lifted = True
-            break
-    if not lifted:
-        after.append(run.final["x"])
-    x_start, x_end = max(first), min(after)
-    last = events[-1]
-    if last.guard in ("height_Q", "height_R"):
-        s, half = last.state_before, run.system.values["l"]
-        other = s["x"] + 2 * half * math.cos(s["theta1"])
-        if last.guard == "height_R":
-            other += 2 * half * math.cos(s["theta1"] + s["theta2"])
-        x_end = min(x_end, other)
-    return {"jump_distance": float(x_end - x_start), "x_start": float(x_start), "x_end": float(x_end)}
+    x = before[0]
+    if moment == 0:
+        out[1] = x
+        out[LANDING], out[VIOLATION], out[LAST] = math.nan, math.nan, math.inf
+        return 0
+    struck = guard in (HEIGHT_Q, HEIGHT_R)
+    lifts = moment == 1 and new[0] == 0 and old[0] != 0 and not struck
+    if out[PHASE] == ON_GROUND and moment == 1 and old[0] == 0:  # torn off at once
+        out[PHASE] = ALOFT
+    if out[PHASE] == ON_GROUND:
+        out[1] = max(out[1], x)
+        if lifts:
+            out[PHASE] = ALOFT
+    elif out[PHASE] == ALOFT:
+        if moment == 1 and guard == TOUCH and old[0] == 0:
+            out[PHASE], out[LANDING], out[LAST] = AGAIN if new[0] == 0 else LANDED, t, x
+    elif out[PHASE] == LANDED:
+        out[LAST] = min(out[LAST], x)
+        if lifts:
+            out[PHASE] = AGAIN
+    if struck and out[PHASE] >= LANDED:
+        other = x + 2 * p[1] * math.cos(before[2])
+        if guard == HEIGHT_R:
+            other += 2 * p[1] * math.cos(before[2] + before[3])
+        out[LAST] = min(out[LAST], other)
+    if guard > HEIGHT_R and math.isnan(out[VIOLATION]):
+        out[VIOLATION] = t
+    if moment == 2:
+        out[2] = out[LAST]
+        out[0] = out[2] - out[1]
+        if out[PHASE] < LANDED:
+            out[0], out[1], out[2] = math.nan, math.nan, math.nan
+    return 0
+
+
+# What the law of the jump keeps: when the foot landed, when the posture was first violated, the phase, the last x.
+LANDING, VIOLATION, PHASE, LAST = range(3, 7)
+
+# The phases of a jump.
+ON_GROUND, ALOFT, LANDED, AGAIN = range(4)
+
+# Numbers of guards: three of the foot, of which the first is its touch, then those of the robot.
+TOUCH, HEIGHT_Q, HEIGHT_R = 0, 3, 4
+
+JUMP = Figures(("jump_distance", "x_start", "x_end"), jump, memory=4)
+
+# The same, and when the foot landed and the posture was first violated, if its guards are recorded.
+JUMP_IN_TIME = Figures((*JUMP.names, "t_landing", "t_violation"), jump, memory=2)
