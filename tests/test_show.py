@@ -16,6 +16,7 @@ from saltus.robots import find_robot
 from saltus.show import _maps
 from saltus.show._iterates import lost_in
 from saltus.show._maps import APART, GREYS, MARKED, lowest_minima
+from saltus.studies import compare_laws
 
 
 @pytest.fixture(scope="module")
@@ -260,3 +261,12 @@ def test_what_cannot_be_drawn_is_refused(jump):
     with pytest.raises(InputError, match="theta9"):
         show.coordinates_figure(jump, ["theta9"])
     assert len(show.coordinates_figure(pendulum, ["theta", "dtheta"]).axes) == 2
+
+
+def test_runs_side_by_side():
+    hopper = robots.hopper()
+    runs = compare_laws(hopper, controller=hopper.profiles["paper"].controller)
+    figure = show.side_by_side_figure(runs)
+    assert [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes if axes.get_visible()] == list(runs)
+    with pytest.raises(InputError, match="no runs"):
+        show.side_by_side_figure({})

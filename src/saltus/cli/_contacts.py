@@ -1,4 +1,4 @@
-"""The verb about contacts: where friction leaves them without a motion."""
+"""The verbs about contacts: where friction leaves them without a motion, and what impact laws make of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,23 @@ import numpy as np
 import typer
 
 from saltus.cli._app import app
-from saltus.cli._runs import Parameters, _changed_robot
+from saltus.cli._runs import (
+    ATOL,
+    METHOD,
+    RTOL,
+    AbsoluteTolerance,
+    ControllerName,
+    ControllerOptions,
+    GuardActions,
+    Method,
+    Parameters,
+    ProfileName,
+    RelativeTolerance,
+    Start,
+    Until,
+    changed_robot,
+    experiment,
+)
 from saltus.cli._words import Json, Out, Robot, folder, number, pairs, print_json, print_table
 from saltus.errors import InputError
 
@@ -29,7 +45,7 @@ def painleve_command(
     from saltus.hybrid import painleve
     from saltus.show import painleve_figure, save_figure
 
-    system = _changed_robot(robot, set_, None, None)
+    system = changed_robot(robot, set_, None, None)
     axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
     names = None if within is None else [name for name in within.split(",") if name]
     folder(out)
@@ -49,6 +65,56 @@ def painleve_command(
     print("there is no paradox in any possible posture" if found.free else "there are postures with the paradox")
     for path in files:
         print(f"wrote {path}")
+
+
+@app.command("laws")
+def laws_command(
+    robot: Robot,
+    law: Annotated[
+        list[str] | None, typer.Option("--law", help="newton:restitution=0.3; may be repeated; all.")
+    ] = None,
+    controller: ControllerName = None,
+    control: ControllerOptions = None,
+    profile: ProfileName = None,
+    set_: Parameters = None,
+    x0: Start = None,
+    until: Until = None,
+    rtol: RelativeTolerance = RTOL,
+    atol: AbsoluteTolerance = ATOL,
+    method: Method = METHOD,
+    guard: GuardActions = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for a figure.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make one run under each of several impact laws, and put what becomes of it side by side."""
+    from saltus.show import save_figure, side_by_side_figure
+    from saltus.studies import compare_laws
+
+    if out is not None:
+        folder(out)
+    one = experiment(changed_robot(robot, set_, None, guard), controller, control, profile, x0, until)
+    runs = compare_laws(
+        one.system, one.start, law, controller=one.controller, until=one.until, rtol=rtol, atol=atol, method=method
+    )
+    if out is not None:
+        save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
+    lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
+    if as_json:
+        print_json({name: run.to_dict() | {"impact_loss": lost[name]} for name, run in runs.items()})
+        return
+    figures = list(next(iter(runs.values())).figures)
+    rows = [
+        (
+            name,
+            run.status.name,
+            f"{run.end_time:.9g}",
+            f"{lost[name]:.6g}",
+            " ".join(run.arc_modes),
+            *("" if value is None else f"{value:.9g}" for value in run.figures.values()),
+        )
+        for name, run in runs.items()
+    ]
+    print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
 
 
 def _axis(text: str, option: str) -> tuple[str, np.ndarray]:

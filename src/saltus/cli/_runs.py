@@ -33,7 +33,9 @@ Until = Annotated[float | None, typer.Option("--until", help="End time, s.")]
 RelativeTolerance = Annotated[float, typer.Option("--rtol", help="Relative tolerance.")]
 AbsoluteTolerance = Annotated[float, typer.Option("--atol", help="Absolute tolerance.")]
 Method = Annotated[str, typer.Option("--method", help="Integration method.")]
-LawName = Annotated[str | None, typer.Option("--law", help="Impact law in place of the robot's own.")]
+LawName = Annotated[
+    str | None, typer.Option("--law", help="Impact law in place of the robot's own: plastic, newton:restitution=0.3.")
+]
 GuardActions = Annotated[
     list[str] | None, typer.Option("--guard", help="What a guard does, name=ignore|record|terminal.")
 ]
@@ -157,8 +159,8 @@ def run_command(
         check_target(out)
     if figures is not None:
         folder(figures)
-    experiment = _experiment(_changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
-    run, failure = experiment.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
+    one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
+    run, failure = one.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
         run.save(out)
     if figures is not None:
@@ -203,13 +205,13 @@ def graph_command(
 ) -> None:
     """Draw a robot's mode graph: what is possible, or what a run visits."""
     form = _form(form, out, as_json)
-    system = _changed_robot(robot, set_, law, guard)
+    system = changed_robot(robot, set_, law, guard)
     failure = None
     if visited:
         if by_unit:
             raise InputError("--by-unit is about what is possible; leave out --visited")
-        experiment = _experiment(system, controller, control, profile, x0, until)
-        run, failure = experiment.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method)
+        one = experiment(system, controller, control, profile, x0, until)
+        run, failure = one.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method)
         graph = run.mode_graph()
     else:
         about_run = {
@@ -271,18 +273,20 @@ class _Experiment:
         return run, None
 
 
-def _changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: list[str] | None) -> HybridSystem:
+def changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: list[str] | None) -> HybridSystem:
     from saltus.robots import find_robot
 
     system = find_robot(robot).with_parameters(**numbers(set_, "--set"))
     if law is not None:
-        system = system.with_law(law)
+        from saltus.studies import law_of
+
+        system = system.with_law(law_of(law))
     if guard:
         system = system.with_guards(**pairs(guard, "--guard"))
     return system
 
 
-def _experiment(
+def experiment(
     system: HybridSystem,
     controller: str | None,
     control: list[str] | None,

@@ -147,7 +147,8 @@ class HybridSystem:
             law = find_law(law)
         lawful = [u.name for u in self.units if u.law is not None]
         if not lawful or not isinstance(law, Law):
-            raise InputError(f"not an impact law: {law!r}" if lawful else f"{self.name} has no contacts that take one")
+            none = f"{self.name} has no contacts that take an impact law"
+            raise InputError(f"not an impact law: {law!r}" if lawful else none)
         if unit is not None and unit not in lawful:
             raise unknown_name("unit with an impact law", unit, lawful, self.name)
         changed = tuple(replace(u, law=law) if u.name in lawful and unit in (None, u.name) else u for u in self.units)  # type: ignore[type-var]

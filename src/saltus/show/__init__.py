@@ -10,6 +10,7 @@ from saltus.show._runs import (
     coordinates_figure,
     force_ratio_figure,
     normal_force_figure,
+    side_by_side_figure,
     snapshot_times,
     snapshots_figure,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "normal_force_figure",
     "painleve_figure",
     "save_figure",
+    "side_by_side_figure",
     "snapshot_times",
     "snapshots_figure",
     "surface_figure",

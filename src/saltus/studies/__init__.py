@@ -1,12 +1,24 @@
-"""Studies: papers reproduced, one file each."""
+"""Studies: papers reproduced, one file each; one run under several laws."""
 
 from __future__ import annotations
 
 from saltus import registry
 from saltus.errors import InputError
+from saltus.studies._laws import compare_laws, law_of
 from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
 
-__all__ = ["Correction", "Drawing", "Number", "Paper", "Report", "Value", "find_paper", "paper_names"]
+__all__ = [
+    "Correction",
+    "Drawing",
+    "Number",
+    "Paper",
+    "Report",
+    "Value",
+    "compare_laws",
+    "find_paper",
+    "law_of",
+    "paper_names",
+]
 
 
 def paper_names() -> list[str]:
