@@ -256,3 +256,46 @@ def test_bad_searches_are_refused_before_any_work(call, words, told):
     code, _, error = call(*words)
     assert code != 0
     assert told in error
+
+
+@pytest.mark.parametrize(
+    ("words", "period"),
+    [("piece1_t=0.25,piece2_t=0.04", "0.001"), ("piece1_t=0.1003,piece2_t=0.7997", "0.001"),
+     ("piece1_t=0.2,piece2_t=0.05,piece3_t=0.05", "0.03")],
+)  # fmt: skip
+def test_a_clock_has_no_bounds_of_a_search(call, words, period):
+    code, out, _ = call(
+        "gait", "monkeybot", "--type", "pieces", "--set", words, "--iterate", "3", "--period", period, "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["passed"] == 3
+
+
+def test_a_phase_shorter_than_a_sample_is_refused(call):
+    words = ("gait", "monkeybot", "--type", "pieces", "--set", "piece2_t=0.05", "--iterate", "3", "--period", "0.2")
+    code, _, err = call(*words)
+    assert code == 2
+    assert "a phase is shorter than the controller's period of 0.2 s" in err
+
+
+def test_a_run_lost_at_once_from_rest_is_drawn(call, recwarn):
+    code, _, err = call("gait", "monkeybot", "--type", "ricochet", "--iterate", "3", "--period", "0.001", "--out", "it")
+    assert code == 0
+    assert "Warning" not in err
+    assert not [w for w in recwarn if "ylim" in str(w.message)]
+
+
+def test_a_damaged_file_of_a_gait_is_refused(call, tmp_path):
+    whole = {"robot": "monkeybot", "gait": "pieces", "knobs": {"piece1_t": 0.25}, "parameters": {"g": 9.81}}
+    good = dict.fromkeys(("theta1", "theta2", "dtheta1", "dtheta2"), 0.1)
+    for start, says in (([1, 2], "cannot read a gait"), ({"zz": 1.0}, "begins with zz"), ({"theta1": None}, "cannot")):
+        (tmp_path / "found.json").write_text(json.dumps({**whole, "fixed_point": start}))
+        code, _, err = call("gait", "monkeybot", "--from", "found.json")
+        assert code == 2
+        assert says in err
+    (tmp_path / "found.json").write_text(json.dumps({**whole, "fixed_point": good}))
+    code, out, _ = call(
+        "gait", "monkeybot", "--from", "found.json", "--set", " g=9.0", "--set", "piece1_t = 0.2", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["start"]["theta1"] == 0.1

@@ -5,7 +5,18 @@ import pytest
 
 from saltus import robots
 from saltus.errors import InputError, SaltusError
-from saltus.gaits import catches, collisionless, error_map, find_gait, fixed_points, follow, run_cycle, run_many, solve
+from saltus.gaits import (
+    catches,
+    collisionless,
+    error_map,
+    find_gait,
+    fixed_points,
+    follow,
+    iterate,
+    run_cycle,
+    run_many,
+    solve,
+)
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -85,8 +96,20 @@ def test_folds_and_stability_of_a_closed_family(swing):
     steps = find_gait("two_steps", robots.monkeybot()).with_knobs(motor_torque=3.0)
     fixed = solve(steps, {"dtheta1": 0.74984063, "dtheta2": 11.0805115})
     family = follow(fixed, "m1", (0.9, 1.1))
-    assert family.ends[0] == "it comes back to where it began"
+    assert family.ends == ("it comes back to where it began",) * 2
+    assert family.points[0] is family.points[-1]
     folds = [change for change in family.changes if change.kind == "fold"]
+    assert sorted(change.value for change in folds) == pytest.approx([0.989997, 0.992428, 1.00745, 1.00966], abs=1e-5)
+    # stable between each fold and a doubling of the period beside it
+    stability = [change for change in family.changes if change.kind == "stability"]
+    assert [change.about.split(", ")[1] for change in stability] == [
+        "at one",
+        "at minus one",
+        "at minus one",
+        "at one",
+    ] * 2
+    doubling = solve(steps.with_knob("m1"), family.points[stability[1].between[0]].start, {"m1": stability[1].value})
+    assert np.abs(doubling.multipliers + 1.0).min() < 1e-3
     for fold in folds[:2]:
         point = family.points[fold.between[0] + 1]
         # where the knob turns back, the unknowns alone do not tell where to go
@@ -165,3 +188,46 @@ def test_how_the_hand_comes_to_its_catch(powered):
     assert catch.speed[1] > 0  # the guard counts upward passages
     assert catch.highest < 1e-6
     assert "up from below" in catch.about
+
+
+def test_a_changed_robot_has_its_own_collisionless_gaits(swing):
+    expected = collisionless(find_gait("swing", robots.monkeybot(g=5.0)))[0].fixed.start
+    assert expected["dtheta1"] == pytest.approx(1.0842458, abs=1e-6)
+    collisionless(swing)  # those of another robot are known already
+    for gait in (swing.with_parameters(g=5.0), swing.with_knob("g").with_knobs(g=5.0)):
+        assert collisionless(gait)[0].fixed.start == pytest.approx(expected, abs=1e-9)
+    assert collisionless(swing.with_knob("g"), {"g": 5.0})[0].fixed.start == pytest.approx(expected, abs=1e-9)
+    near = {"dtheta1": 1.5187, "dtheta2": 10.2178}
+    for found in (solve(swing.with_parameters(g=9.805), near), solve(swing.with_knob("g"), near, {"g": 9.805})):
+        assert found.start["dtheta1"] == pytest.approx(1.5183314, abs=1e-6)
+        assert found.start["dtheta2"] == pytest.approx(10.2152081, abs=1e-6)
+
+
+def test_a_weaker_motor_narrows_the_search():
+    gait = find_gait("pieces", robots.monkeybot()).with_parameters(torque_limit=0.5)
+    assert {(gait.knobs[name].lower, gait.knobs[name].upper) for name in gait.knobs if "torque" in name} == {
+        (-0.5, 0.5)
+    }
+    assert (
+        find_gait("swing", robots.monkeybot()).with_parameters(torque_limit=3.0).knobs["motor_torque"].upper == np.inf
+    )
+
+
+def test_kinetic_energy_is_that_of_the_robot_of_the_point(powered):
+    point = follow(powered, "m1", (0.95, 1.05)).points[0]
+    robot = robots.monkeybot(m1=point.knobs["m1"], m2=point.knobs["m1"])
+    same = find_gait("swing", robot).with_knobs(motor_torque=3.0)
+    start = {name: point.start[name] for name in same.free}
+    expected = iterate(same, 2, start=start)
+    found = iterate(point, 2)
+    assert found.kinetic_start == pytest.approx(expected.kinetic_start, rel=1e-12)
+    assert found.kinetic == pytest.approx(expected.kinetic, rel=1e-6)
+
+
+def test_a_map_says_which_robot_it_is_of(swing):
+    gait = swing.with_knob("m1").with_knob("r1")
+    rates = ("dtheta2", np.linspace(9.0, 10.0, 2))
+    said = error_map(gait, ("m1", np.linspace(0.9, 1.1, 2)), rates, knobs={"r1": 0.1}).to_dataset().attrs
+    assert "parameter_m1" not in said
+    assert "parameter_m2" not in said  # it follows m1
+    assert (said["parameter_r1"], said["parameter_r2"]) == pytest.approx((0.1, robots.monkeybot().values["L2"] - 0.1))

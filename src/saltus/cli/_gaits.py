@@ -139,13 +139,18 @@ def _found(robot: str, type_: str | None, set_: list[str] | None, path: Path) ->
         content = json.loads(path.read_text())
         kind, start, knobs = content["gait"], content["fixed_point"], content["knobs"]
         texts = [f"{name}={value!r}" for name, value in {**content.get("parameters", {}), **knobs}.items()]
+        begin = {name: float(value) for name, value in start.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"cannot read a gait from {path}: {type(error).__name__}: {error}") from None
     if content.get("robot") != robot or (type_ is not None and type_ != kind):
         raise InputError(f"{path} holds gait {kind} of {content.get('robot')}")
-    given = {text.partition("=")[0] for part in set_ or [] for text in part.split(",")}
+    given = {text.partition("=")[0].strip() for part in set_ or [] for text in part.split(",")}
     made = _gait(robot, kind, [*(text for text in texts if text.partition("=")[0] not in given), *(set_ or [])])
-    return made.with_start(**{name: value for name, value in start.items() if name in made.free})
+    if set(begin) != set(made.state_names):
+        raise InputError(
+            f"cannot read a gait from {path}: it begins with {', '.join(begin)}, not {', '.join(made.state_names)}"
+        )
+    return made.with_start(**_free(made, begin))
 
 
 def _values(given: list[str] | None, option: str) -> dict[str, float]:

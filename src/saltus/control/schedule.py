@@ -57,7 +57,8 @@ class Schedule:
     def of(cycle: Any, cycles: int = 1, period: float | None = None) -> Schedule:
         """By the clock what a cycle of a gait did (see `saltus.gaits.run_cycle`), flights and all, so many times.
 
-        Times are rounded to multiples of ``period``, s, if it is given. In the end nothing is held and nothing driven.
+        Times are rounded to multiples of ``period``, s, if it is given, each for itself: cycles may differ by one
+        of them, and their mean length stays. In the end nothing is held and nothing driven.
         """
         if not isinstance(cycles, int) or cycles < 1:
             raise InputError(f"schedule: cycles must be a positive whole number, got {cycles!r}")

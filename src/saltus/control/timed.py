@@ -69,7 +69,8 @@ class Timed:
     initial_t
         When the first cycle begins, s.
     period
-        Times are rounded to multiples of it, s; None or 0 for exact times.
+        Times in the cycle and its length are rounded to multiples of it, s, so that all cycles are alike; None or 0
+        for exact times.
     hands
         The two grips; the first holds when the first cycle begins. If none are named, it is the one that the
         robot itself begins with.

@@ -18,6 +18,9 @@ from saltus.gaits._gait import Gait
 # A multiplier this near to one is one: that of the energy, which cycles keep.
 UNIT = 1e-6
 
+# How often an interval in which stability changes is halved.
+HALVINGS = 16
+
 
 @dataclass(frozen=True)
 class Change:
@@ -87,9 +90,13 @@ def follow(
         fixed = _with_knob(fixed, knob)
     gait = fixed.gait
     names = [*(unknowns if unknowns is not None else gait.unknowns or gait.free), knob]
-    sides = [_Walk(fixed, names, travel, span, direction, step, progress).go(most) for direction in (-1.0, 1.0)]
-    points = [*reversed(sides[0][0]), fixed, *sides[1][0]]
-    return Family(knob, tuple(points), tuple(_changes(points, knob)), (sides[0][1], sides[1][1]))
+    down, up = (_Walk(fixed, names, travel, span, direction, step, progress) for direction in (-1.0, 1.0))
+    before, first = down.go(most)
+    if down.closed:
+        return Family(knob, (fixed, *before, fixed), tuple(_changes([fixed, *before, fixed], down)), (first, first))
+    after, last = up.go(most)
+    points = [*reversed(before), fixed, *after]
+    return Family(knob, tuple(points), tuple(_changes(points, up)), (first, last))
 
 
 def check_span(gait: Gait, knob: str, span: tuple[float, float]) -> None:
@@ -120,7 +127,7 @@ class _Walk:
         step: float, progress: Callable[[int, float], None] | None,
     ):  # fmt: skip
         self.fixed, self.names, self.travel, self.span, self.step = fixed, names, travel, span, step
-        self.progress = progress
+        self.progress, self.closed = progress, False
         self.w = self._vector(fixed)
         self.scale = np.maximum(np.abs(self.w), 0.1)
         self.way = self._tangent(fixed)
@@ -162,7 +169,11 @@ class _Walk:
             points.append(new)
             point, self.w, self.way = new, self._vector(new), way
             if len(points) > 8 and self._back(points[-2], new):
-                why = "it comes back to where it began"
+                why, self.closed = "it comes back to where it began", True
+                goal = self._vector(self.fixed)
+                points = points[:-3] + [
+                    one for one in points[-3:] if ((self._vector(one) - goal) / self.scale) @ self.way < 0
+                ]
                 break
             self.step = min(self.step * (1.5 if steps <= 4 else 0.7), 0.2)
             if self.progress is not None:
@@ -217,6 +228,14 @@ class _Walk:
         share = float(np.clip((goal - a) @ along / (along @ along), 0.0, 1.0))
         return bool(np.linalg.norm(goal - a - share * along) < 0.05 * np.linalg.norm(along))
 
+    def between(self, one: FixedPoint, other: FixedPoint) -> FixedPoint | None:
+        """A point of the family half-way between two that are near each other."""
+        a, b = self._vector(one), self._vector(other)
+        along = (b - a) / self.scale
+        self.way, self.step = along / max(float(np.linalg.norm(along)), 1e-300), float(np.linalg.norm(along))
+        found = self._correct(one, 0.5 * (a + b))
+        return None if found is None else found[0]
+
     def _correct(self, near: FixedPoint, guess: np.ndarray) -> tuple[FixedPoint, int] | None:
         """Newton back onto the family, at right angles to the way."""
         gait, w = near.gait, guess
@@ -236,40 +255,59 @@ class _Walk:
         return None
 
 
-def _changes(points: Sequence[FixedPoint], knob: str) -> list[Change]:
+def _changes(points: Sequence[FixedPoint], walk: _Walk) -> list[Change]:
     """Folds and changes of stability along a family."""
+    knob = walk.names[-1]
     values = [point.knobs[knob] for point in points]
-    unstable = [int((np.abs(point.multipliers) > 1.0 + UNIT).sum()) for point in points]
     found = []
     for k in range(1, len(points) - 1):
         before, after = values[k] - values[k - 1], values[k + 1] - values[k]
         if before * after < 0.0:
             found.append(Change("fold", values[k], (k - 1, k + 1), f"{knob} turns back at {values[k]:.6g}"))
     for k in range(1, len(points)):
-        if unstable[k] != unstable[k - 1]:
-            crossing, share = _crossing(points[k - 1], points[k])
-            where = values[k - 1] + share * (values[k] - values[k - 1])
+        low, end = points[k - 1], points[k]
+        while _outside(low) != _outside(end):
+            low, high = _narrowed(low, end, walk)
+            where = 0.5 * (low.knobs[knob] + high.knobs[knob])
             about = (
-                f"{unstable[k - 1]} multipliers outside the unit circle become {unstable[k]}, {crossing}, "
-                f"near {knob} = {where:.6g}"
+                f"{_outside(low)} multipliers outside the unit circle become {_outside(high)}, "
+                f"{_crossing(low, high)}, near {knob} = {where:.6g}"
             )
             found.append(Change("stability", where, (k - 1, k), about))
+            low = high
     return found
 
 
-def _crossing(before: FixedPoint, after: FixedPoint) -> tuple[str, float]:
-    """How a multiplier crosses the unit circle, and at which share of the way."""
+def _outside(point: FixedPoint) -> int:
+    """How many multipliers are outside the unit circle."""
+    return int((np.abs(point.multipliers) > 1.0 + UNIT).sum())
+
+
+def _narrowed(low: FixedPoint, high: FixedPoint, walk: _Walk) -> tuple[FixedPoint, FixedPoint]:
+    """Two points between which the first change of stability after one of them lies, as near as halving brings them."""
+    for _ in range(HALVINGS):
+        middle = walk.between(low, high)
+        if middle is None or middle.grazing:
+            break
+        if _outside(middle) == _outside(low):
+            low = middle
+        else:
+            high = middle
+    return low, high
+
+
+def _crossing(before: FixedPoint, after: FixedPoint) -> str:
+    """How a multiplier crosses the unit circle."""
     old, new = before.multipliers, after.multipliers
     pairs = linear_sum_assignment(np.abs(old[:, None] - new[None, :]))
     for a, b in zip(old[pairs[0]], new[pairs[1]], strict=True):
         if (abs(a) > 1.0 + UNIT) == (abs(b) > 1.0 + UNIT):
             continue
-        share = float(np.clip((1.0 - abs(a)) / (abs(b) - abs(a)), 0.0, 1.0))
         real = [value.real for value in (a, b) if abs(value.imag) <= UNIT * abs(value)]
         if not real:
-            return "as a pair", share
-        return "at one" if real[0] > 0 else "at minus one", share
-    return "as a pair", 0.5
+            return "as a pair"
+        return "at one" if real[0] > 0 else "at minus one"
+    return "as a pair"
 
 
 def _stuck(point: FixedPoint) -> str:

@@ -88,5 +88,5 @@ def needs_of(gait: Gait, phase: int) -> Needs | None:
             )
         return Needs(gait, phase) if tells else None
 
-    made: Needs | None = gait.once(f"needs of phase {phase}", make)
+    made: Needs | None = gait.once(("needs", phase), make)
     return made

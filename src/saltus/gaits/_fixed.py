@@ -13,6 +13,7 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits._backwards import shoot_backwards
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._gait import COLLISIONLESS, Gait
+from saltus.gaits._plan import robot_of
 
 # A guard reached slower than this share of its greatest speed is touched, not crossed.
 GRAZING = 1e-5
@@ -159,7 +160,9 @@ def _collisionless_near(gait: Gait, start: dict[str, float], knobs: dict[str, fl
 
     if gait.rest is None or any(gait.held(k).system.units for k in range(len(gait.phases))):
         return None
-    for found in gait.once(COLLISIONLESS, lambda: collisionless(gait)):  # one search for all guesses
+    # one search for all guesses
+    robot = robot_of(gait, knobs)
+    for found in gait.once((COLLISIONLESS, *robot.values.values()), lambda: collisionless(gait, knobs)):
         exact = {name: found.fixed.start[name] for name in gait.state_names}
         if all(abs(exact[name] - start[name]) < NEAR for name in gait.free):
             return FixedPoint(gait, exact, knobs, _as_of(gait, knobs, found.fixed.cycle), 0, found.fixed)

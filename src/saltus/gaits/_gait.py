@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Time after which a phase that has not ended will not be waited for, s.
 LONGEST = 5.0
 
-# What is kept of a gait under this name, the gaits of its robot that lose nothing, hangs on none of its own values.
+# What is kept of a gait under names that begin so, gaits that lose nothing, hangs on parameters of the robot alone.
 COLLISIONLESS = "collisionless"
 
 
@@ -230,8 +230,18 @@ class Gait:
         return self._changed(start={**self.start, **{n: v for n, v in self.state(values).items() if n in self.free}})
 
     def with_parameters(self, /, **values: float) -> Gait:
-        """The same gait of a robot with other parameters."""
-        return replace(self, robot=self.robot.with_parameters(**values))
+        """The same gait of a robot with other parameters; knobs that drive a motor stay within its limits."""
+        robot = self.robot.with_parameters(**values)
+        limits = dict(zip(robot.mechanism.actuators, robot.input_limits, strict=True))
+        knobs = dict(self.knobs)
+        for phase in self.phases:
+            for actuator, expression in phase.inputs.items():
+                for name, knob in self.knobs.items():
+                    if math.isfinite(knob.upper) and ca.is_equal(ca.SX(expression), self.symbols[name]):
+                        limit = float(limits[actuator])
+                        low, high = max(knob.lower, -limit), min(knob.upper, limit)
+                        knobs[name] = replace(knob, value=min(max(knob.value, low), high), lower=low, upper=high)
+        return replace(self, robot=robot, knobs=knobs)
 
     def timed(self, durations: Mapping[str, float] | None = None) -> Gait:
         """The same phases by the clock alone: each lasts as long as it is told, and nothing restarts the clock.
@@ -270,17 +280,17 @@ class Gait:
         for name in ("_held", "state_names", "_told"):
             if name in self.__dict__:
                 made.__dict__[name] = self.__dict__[name]
-        made._made.update({name: thing for name, thing in self._made.items() if name == COLLISIONLESS})
+        made._made.update({name: thing for name, thing in self._made.items() if name[0] == COLLISIONLESS})
         return made
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
+    def once(self, name: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Make something of the gait unless it was made before."""
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
 
     @cached_property
-    def _made(self) -> dict[str, Any]:
+    def _made(self) -> dict[tuple[Any, ...], Any]:
         return {}
 
     # -- systems ----------------------------------------------------------------------------

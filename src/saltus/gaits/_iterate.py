@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -17,7 +17,8 @@ from saltus.engine import Trajectory
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import Cycle, run_cycle, squares
 from saltus.gaits._fixed import FixedPoint
-from saltus.gaits._gait import Gait
+from saltus.gaits._gait import Gait, duration_knob
+from saltus.gaits._plan import parameters_of, robot_of
 
 # Pieces into which a phase is cut to look for passages of the section.
 PIECES = 400
@@ -151,13 +152,16 @@ class _Run:
 
     def __init__(self, gait: Gait, first: Cycle, cycles: int, period: float | None, options: Mapping[str, Any]):
         self.gait, self.first, self.asked, self.period, self.options = gait, first, cycles, period, options
-        self.timed = gait.with_knobs(**first.knobs).timed(first.durations)
+        timed = gait.with_knobs(**first.knobs).timed(first.durations)
+        # a search may keep durations within bounds; a clock does not
+        free = {f"{phase.name}_t": duration_knob(phase.name, first.durations[phase.name]) for phase in timed.phases}
+        self.timed = replace(timed, knobs={**timed.knobs, **free})
         self.name = next(iter(gait.section), "")
         self.place = gait.state_names.index(self.name) if self.name else -1
         held = gait.held(0)
         m = held.mechanism
         self.kinetic = ca.Function("kinetic", [ca.vertcat(m.q, m.v), m.p], [held.seen(gait.robot.dynamics.kinetic)])
-        self.p = list(held.system.values.values())
+        self.p = parameters_of(held, robot_of(gait, first.knobs).values, 1)[0]
 
     def lengths(self) -> Iterator[dict[str, float]]:
         """How long each phase lasts, cycle after cycle, when the controller can act only at its samples."""

@@ -16,7 +16,7 @@ from saltus._write import check_path, write
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._cycles import OPTIONS, Cycles, run_many
 from saltus.gaits._gait import Gait
-from saltus.gaits._plan import plan_of
+from saltus.gaits._plan import plan_of, robot_of
 
 # A map of more cells would not fit into the memory of most machines.
 MOST_CELLS = 20_000_000
@@ -135,9 +135,20 @@ class ErrorMap:
             **{f"section_{name}": value for name, value in gait.section.items()},
             **{f"start_{n}": v for n, v in gait.state().items() if n in gait.free and n not in varied},
             **{f"knob_{name}": value for name, value in self.knobs.items()},
-            **{f"parameter_{name}": value for name, value in gait.robot.values.items() if name not in varied},
+            **{f"parameter_{name}": value for name, value in self._parameters().items() if name not in varied},
         }
         return xarray.Dataset(variables, coordinates, attributes)
+
+    def _parameters(self) -> dict[str, float]:
+        """Those of the robot that are the same in all cells."""
+        own = {name: value for name, value in self.knobs.items() if name in self.gait.knobs}
+        varied = {
+            name
+            for change in plan_of(self.gait).changes
+            if change.parameter in (self.x_name, self.y_name)
+            for name in change.names
+        }
+        return {name: value for name, value in robot_of(self.gait, own).values.items() if name not in varied}
 
     def save(self, path: str | Path) -> Path:
         """Write it to a .nc or .mat file, all or nothing."""

@@ -108,6 +108,7 @@ class Change:
     """New values of some parameters of the robot as functions of all: what mirrors one, or all under new names."""
 
     def __init__(self, gait: Gait, parameter: str | None):
+        self.parameter = parameter
         m, symmetry = gait.robot.mechanism, gait.robot.symmetry
         new: dict[str, Any] = {}
         if symmetry is not None and parameter is None:
@@ -137,8 +138,16 @@ class Change:
 
 def plan_of(gait: Gait) -> Plan:
     """The plan of a gait, made once."""
-    plan: Plan = gait.once("plan", lambda: Plan(gait))
+    plan: Plan = gait.once(("plan",), lambda: Plan(gait))
     return plan
+
+
+def robot_of(gait: Gait, knobs: Mapping[str, float] | None = None) -> HybridSystem:
+    """The robot of a gait with the parameters that some knobs are, and with what follows from those."""
+    numbers, plan = gait.knob_values(knobs), plan_of(gait)
+    for change in plan.changes:
+        numbers |= {name: float(value[0]) for name, value in change.many(plan.parameters(numbers, 1)).items()}
+    return gait.robot.with_parameters(**{name: numbers[name] for name in gait.robot.values if name in numbers})
 
 
 def guard_of(gait: Gait, k: int) -> str:

@@ -18,6 +18,9 @@ from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._cycles import run_many
 from saltus.gaits._fixed import FixedPoint
 from saltus.gaits._gait import Gait
+from saltus.gaits._phase import Phase
+from saltus.gaits._plan import robot_of
+from saltus.hybrid import HybridSystem
 
 # By how much a gait that loses nothing may miss itself, rad and rad/s: it may be very unstable.
 CLOSED = 1e-6
@@ -32,21 +35,21 @@ class Rest:
     Parameters
     ----------
     states
-        The state at rest for a value of that number.
+        The state at rest, for the robot's parameters and a value of that number.
     span
         Its least and its largest value.
     fall
-        A gait of one phase, from rest to the section.
-    gait
-        The gait itself, without a motor.
+        The phase from rest to the section.
+    whole
+        The phases of the gait itself, without a motor: to rest, and down again under new names.
     zero
         The coordinate that must be zero when the section is reached.
     """
 
-    states: Callable[[float], Mapping[str, float]]
+    states: Callable[[Mapping[str, float], float], Mapping[str, float]]
     span: tuple[float, float]
-    fall: Gait
-    gait: Gait
+    fall: Phase
+    whole: tuple[Phase, Phase]
     zero: str
 
 
@@ -66,8 +69,11 @@ class Collisionless:
         return float(abs(_turned(self.fall.final[self.zero])))
 
 
-def collisionless(gait: Gait, *, count: int = 2000) -> list[Collisionless]:
-    """All collisionless gaits of a gait type, by shooting from rest on a fine grid."""
+def collisionless(gait: Gait, knobs: Mapping[str, float] | None = None, *, count: int = 2000) -> list[Collisionless]:
+    """All collisionless gaits of a gait type, by shooting from rest on a fine grid.
+
+    Of the knobs only those count that are parameters of the robot.
+    """
     rest = gait.rest
     if rest is None:
         raise InputError(f"gait {gait.name} does not say where the robot can be at rest when it changes hands")
@@ -76,11 +82,12 @@ def collisionless(gait: Gait, *, count: int = 2000) -> list[Collisionless]:
         raise InputError(
             f"gait {gait.name}: a robot with friction cannot rise as it fell, so that it has no collisionless gaits"
         )
+    shooting = _Shooting(rest, robot_of(gait, knobs), gait.section)
     low, high = rest.span
     values = np.linspace(low, high, count + 2)[1:-1]
-    rows = [rest.states(float(value)) for value in values]
-    starts = {name: np.array([row.get(name, 0.0) for row in rows]) for name in rest.fall.free}
-    ends = run_many(rest.fall, starts)
+    rows = [shooting.state(float(value)) for value in values]
+    starts = {name: np.array([row.get(name, 0.0) for row in rows]) for name in shooting.fall.free}
+    ends = run_many(shooting.fall, starts)
     misses = _turned(ends.finals[rest.zero])
     found: list[Collisionless] = []
     for k in np.flatnonzero(np.isfinite(misses[:-1]) & np.isfinite(misses[1:]) & (misses[:-1] * misses[1:] <= 0)):
@@ -88,11 +95,11 @@ def collisionless(gait: Gait, *, count: int = 2000) -> list[Collisionless]:
             continue  # a whole turn more, or another passage: no zero between them
 
         def miss(value: float) -> float:
-            return float(_turned(_fall(rest, value).final[rest.zero]))
+            return float(_turned(shooting.fallen(value).final[rest.zero]))
 
         try:
             value = float(brentq(miss, values[k], values[k + 1], xtol=1e-15, rtol=1e-15))
-            whole = _doubled(rest, value)
+            whole = shooting.doubled(value)
         except (SaltusError, ValueError):
             continue
         if whole.fixed.residual < CLOSED:
@@ -100,23 +107,33 @@ def collisionless(gait: Gait, *, count: int = 2000) -> list[Collisionless]:
     return found
 
 
+class _Shooting:
+    """The fall and the whole gait of one robot."""
+
+    def __init__(self, rest: Rest, robot: HybridSystem, section: Mapping[str, float]):
+        self.rest, self.robot = rest, robot
+        self.fall = Gait("fall", robot, (rest.fall,), section={})
+        self.whole = Gait("passive", robot, rest.whole, section)
+
+    def state(self, value: float) -> dict[str, float]:
+        """The state at rest."""
+        return dict(self.rest.states(self.robot.values, value))
+
+    def fallen(self, value: float) -> Cycle:
+        """The fall from there."""
+        return run_cycle(self.fall, self.state(value), **TIGHT)
+
+    def doubled(self, value: float) -> Collisionless:
+        """The whole gait of a fall: up and down again take the same time."""
+        fall, zero = self.fallen(value), self.rest.zero
+        start = {name: value for name, value in fall.final.items() if name in self.whole.free}
+        start[zero] = float(_turned(start[zero]))
+        timed = self.whole.timed({phase.name: fall.period for phase in self.whole.phases})
+        begin = {**dict.fromkeys(timed.free, 0.0), **start}
+        cycle = run_cycle(timed, begin, derivatives=True, **TIGHT)
+        fixed = FixedPoint(timed, cycle.start, cycle.knobs, cycle, 0)
+        return Collisionless(self.state(value), value, zero, fall, fixed)
+
+
 def _turned(angle: np.ndarray | float) -> np.ndarray:
     return np.asarray(np.remainder(np.asarray(angle) + np.pi, 2 * np.pi) - np.pi)
-
-
-def _fall(rest: Rest, value: float) -> Cycle:
-    return run_cycle(rest.fall, dict(rest.states(value)), **TIGHT)
-
-
-def _doubled(rest: Rest, value: float) -> Collisionless:
-    """The whole gait of a fall: up and down again take the same time."""
-    fall = _fall(rest, value)
-    half = fall.period
-    start = {name: value for name, value in fall.final.items() if name in rest.gait.free}
-    start[rest.zero] = float(_turned(start[rest.zero]))
-    first, second = (phase.name for phase in rest.gait.phases)
-    timed = rest.gait.timed({first: half, second: half})
-    begin = {**dict.fromkeys(timed.free, 0.0), **start}
-    cycle = run_cycle(timed, begin, derivatives=True, **TIGHT)
-    fixed = FixedPoint(timed, cycle.start, cycle.knobs, cycle, 0)
-    return Collisionless(dict(rest.states(value)), value, rest.zero, fall, fixed)

@@ -86,6 +86,8 @@ def _errors(axes: Axes, runs: Mapping[str, Iterates]) -> None:
 def _kinetic(axes: Axes, runs: Mapping[str, Iterates], until: int | None = None) -> None:
     drawn = [np.array([run.kinetic_start, *run.kinetic[:until]]) for run in runs.values()]
     kept = np.concatenate([row[: lost_in(run)] for row, run in zip(drawn, runs.values(), strict=True)])
+    if not np.abs(kept).max() > 0:  # it begins at rest, and was lost at once
+        kept = np.concatenate(drawn)
     for (_, style), row in zip(_styled(runs), drawn, strict=True):
         axes.plot(np.arange(len(row)), row, **style)  # type: ignore[arg-type]
     bottom, top = _view(kept, FINEST * float(np.abs(kept).max()), above_zero=True)

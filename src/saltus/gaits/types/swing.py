@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import casadi as ca
@@ -24,12 +25,6 @@ def make(robot: HybridSystem) -> Gait:
     torque, energy = ca.SX.sym("motor_torque"), ca.SX.sym("energy")
     up = Phase("switch", "A", ends=level, direction="up")
     down = Phase("vertical", "A", ends=m.coordinate("theta1").symbol)
-    section = {"theta1": 0.0}
-
-    def at_rest(lean: float) -> dict[str, float]:
-        # B to the left of A, at its height, with the elbow below
-        length = robot.values["L1"] / robot.values["L2"]
-        return {"theta1": -lean, "theta2": lean - math.acos(-length * math.cos(lean))}
 
     return Gait(
         "swing",
@@ -39,7 +34,7 @@ def make(robot: HybridSystem) -> Gait:
             Phase("motor", "A", ends=energy_now - energy, direction="up", inputs={"elbow": torque}, relabel=True),
             down,
         ),
-        section=section,
+        section={"theta1": 0.0},
         start={"dtheta1": 0.902, "dtheta2": 10.935},
         unknowns=("dtheta1", "dtheta2"),
         knobs={
@@ -47,15 +42,15 @@ def make(robot: HybridSystem) -> Gait:
         },
         symbols={"motor_torque": torque, "energy": energy},
         remembered={"energy": energy_now},
-        rest=Rest(
-            at_rest,
-            (0.0, math.pi),
-            fall=Gait("fall", robot, (down,), section={}),
-            gait=Gait("passive swing", robot, (up, replace(down, relabel=True)), section),
-            zero="theta2",
-        ),
+        rest=Rest(_at_rest, (0.0, math.pi), fall=down, whole=(up, replace(down, relabel=True)), zero="theta2"),
         about=__doc__.split(": ", 1)[1],
     )
+
+
+def _at_rest(parameters: Mapping[str, float], lean: float) -> dict[str, float]:
+    """B to the left of A, at its height, with the elbow below."""
+    length = parameters["L1"] / parameters["L2"]
+    return {"theta1": -lean, "theta2": lean - math.acos(-length * math.cos(lean))}
 
 
 GAIT = make
