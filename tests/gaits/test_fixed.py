@@ -108,7 +108,8 @@ def test_folds_and_stability_of_a_closed_family(swing):
         "at minus one",
         "at one",
     ] * 2
-    doubling = solve(steps.with_knob("m1"), family.points[stability[1].between[0]].start, {"m1": stability[1].value})
+    near = {name: family.points[stability[1].between[1]].start[name] for name in fixed.gait.free}
+    doubling = solve(steps.with_knob("m1"), near, {"m1": stability[1].value})
     assert np.abs(doubling.multipliers + 1.0).min() < 1e-3
     for fold in folds[:2]:
         point = family.points[fold.between[0] + 1]
