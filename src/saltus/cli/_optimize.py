@@ -53,10 +53,8 @@ def optimize_command(
         "runs": best.runs, "seconds": best.seconds, "file": str(file),
     }  # fmt: skip
     rows = optimize.torque_table(verdict.run)
-    table = "\n".join(
-        [",".join(["t", *chosen.robot.mechanism.actuators]), *(",".join(map(repr, r)) for r in rows.tolist())]
-    )
-    write(file.with_suffix(".csv"), table.encode())
+    lines = [["t", *chosen.robot.mechanism.actuators], *(map(repr, row) for row in rows.tolist())]
+    write(file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())
     write(file.with_name(f"{file.stem}-verdict.json"), json.dumps(plain(content), indent=1).encode())
     draw_run(verdict.run, out)
     if as_json:

@@ -1,8 +1,9 @@
-"""Global search without derivatives: CMA-ES from many random starts side by side, all candidates in one batch."""
+"""Global search without derivatives: CMA-ES from random starts, stage by stage, a generation in one compiled batch."""
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,6 +47,10 @@ class Best:
         """Its numbers."""
         return self.problem.values(self.unit)
 
+    def save(self, file: Path) -> None:
+        """Write it, all or nothing."""
+        write(file, json.dumps(self.to_dict(), indent=1).encode())
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: all that is needed to go on."""
         return {
@@ -62,44 +67,43 @@ class Best:
 def search(
     problem: Problem,
     *,
-    seconds: float,
+    seconds: float = math.inf,
+    runs: int | None = None,
     seed: int = 0,
     file: Path | None = None,
     resume: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Best:
-    """The best candidate that can be found in a time; it is written to the file whenever there is a better one.
+    """The best candidate that can be found in a time or in so many runs.
 
-    A search that is resumed goes on from the file: one of its members begins at the best candidate there.
+    It is written to the file whenever there is a better one. A search that is resumed goes on from the file: it begins
+    at the best candidate there. With a number of runs in place of a time it comes out the same every time.
     """
-    if not seconds > 0:
-        raise InputError(f"a search needs a positive time, got {seconds!r} s")
-    best, before = None, 0.0
+    if not seconds > 0 or (runs is not None and runs < 1) or (runs is None and math.isinf(seconds)):
+        raise InputError(f"a search needs a positive time or number of runs, got {seconds!r} s and {runs!r}")
+    best = None
     if resume:
         if file is None or not file.exists():
             raise InputError("there is no file to go on from")
         best = read_best(problem, file)
-        before = best.seconds
-    random = np.random.default_rng([seed, 0 if best is None else best.runs])
-    pool = _Member(problem, random, None if best is None else best.unit)
+    spent, made, restarts = (0.0, 0, 0) if best is None else (best.seconds, best.runs, best.restarts)
+    one = _Search(problem, np.random.default_rng([seed, made]), None if best is None else best.unit)
     began = time.monotonic()
-    while (now := time.monotonic() - began) < seconds:
-        found = pool.step()
+    while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
+        found = one.step()
         if found is not None and (best is None or found[1] > best.score):
-            unit, score = found
-            best = Best(problem, unit, score, history=[] if best is None else best.history,
-                        runs=0 if best is None else best.runs)  # fmt: skip
-            best.history.append((before + now, pool.runs, score))
-            best.seconds, best.restarts = before + now, pool.restarts
+            history = [] if best is None else best.history
+            best = Best(problem, *found, history=[*history, (spent + now, made + one.runs, found[1])])
+            best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
             if file is not None:
-                write(file, json.dumps(best.to_dict(), indent=1).encode())
+                best.save(file)
         if progress is not None:
-            progress(Progress(now, pool.runs, pool.restarts, -np.inf if best is None else best.score))
+            progress(Progress(now, one.runs, one.restarts, -math.inf if best is None else best.score))
     if best is None:
-        raise SaltusError(f"{problem.name}: nothing was found in {seconds:g} s")
-    best.seconds, best.runs, best.restarts = before + seconds, best.runs + pool.runs, pool.restarts
+        raise SaltusError(f"{problem.name}: nothing was found in {one.runs:,} runs")
+    best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
     if file is not None:
-        write(file, json.dumps(best.to_dict(), indent=1).encode())
+        best.save(file)
     return best
 
 
@@ -118,7 +122,7 @@ def read_best(problem: Problem, file: Path) -> Best:
     return Best(problem, problem.unit(values), score, history=history, **rest)
 
 
-class _Member:
+class _Search:
     """One search: through the stages of the problem, then in all numbers, then anew."""
 
     def __init__(self, problem: Problem, random: np.random.Generator, at: np.ndarray | None = None):
@@ -136,7 +140,8 @@ class _Member:
     def _enter(self) -> None:
         import cma
 
-        self.stage, self.history = self.stages[self.number], []
+        self.stage = self.stages[self.number]
+        self.history: list[float] = []
         names = list(self.problem.variables)
         self.places = [names.index(name) for name in self.stage.names]
         self.best: tuple[float, np.ndarray] = (-np.inf, self.at)

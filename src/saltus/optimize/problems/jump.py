@@ -58,12 +58,8 @@ def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no
     mb = (data[6 + n + k] - va) / (data[6 + k] - a) if k < n - 2 else 0.0
     h = b - a
     r = min((t - a) / h, 1.0)
-    goal = (
-        (1 + 2 * r) * (1 - r) ** 2 * va
-        + r * (1 - r) ** 2 * h * ma
-        + r * r * (3 - 2 * r) * vb
-        + r * r * (r - 1) * h * mb
-    )
+    s = 1 - r
+    goal = s * s * ((1 + 2 * r) * va + r * h * ma) + r * r * ((1 + 2 * s) * vb - s * h * mb)
     rate = 6 * r * (1 - r) * (vb - va) / h + (1 - 4 * r + 3 * r * r) * ma + (3 * r * r - 2 * r) * mb
     u[0] = data[1] * (goal - x[3]) + data[2] * (rate - x[7])
     return 0
