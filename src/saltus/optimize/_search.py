@@ -123,12 +123,13 @@ def read_best(problem: Problem, file: Path) -> Best:
 
 
 class _Search:
-    """One search: through the stages of the problem, then in all numbers, then anew."""
+    """Searches one after the other: through the stages of the problem, then in all numbers, then anew."""
 
     def __init__(self, problem: Problem, random: np.random.Generator, at: np.ndarray | None = None):
         self.problem, self.random = problem, random
         self.stages = [*problem.stages, problem.whole]
         self.runs = self.restarts = 0
+        self.champion: tuple[float, np.ndarray] | None = None
         self.begin(at)
 
     def begin(self, at: np.ndarray | None = None) -> None:
@@ -179,8 +180,11 @@ class _Search:
         if self.strategy.stop() or stale:
             self.at = self.best[1]
             if last:
+                if self.champion is None or self.best[0] > self.champion[0]:
+                    self.champion = self.best
+                # in turn from a random point, and once more around the best of all
                 self.restarts += 1
-                self.begin()
+                self.begin(self.champion[1] if self.restarts % 2 else None)
             else:
                 self.number += 1
                 self._enter()
