@@ -48,6 +48,7 @@ KINDS = {
     "methods": Kind("method", "engine/methods", ("TABLEAU",)),
     "gaits": Kind("gait", "gaits/types", ("GAIT",)),
     "papers": Kind("paper", "studies/papers", ("PAPER",)),
+    "problems": Kind("problem", "optimize/problems", ("PROBLEM",)),
 }
 
 _MARKS = "; ".join(f"{' and '.join(kind.marks)} ({kind.singular})" for kind in KINDS.values())

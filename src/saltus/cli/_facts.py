@@ -14,7 +14,7 @@ def facts(kind: str, name: str) -> dict[str, Any]:
     """What everything registered has, and what is particular to its kind."""
     particular = {
         "robots": _robot, "controllers": _controller, "laws": _law, "methods": _method, "gaits": _gait,
-        "papers": _paper,
+        "papers": _paper, "problems": _problem,
     }[kind](name)  # fmt: skip
     what = {} if kind == "robots" else {"kind": registry.KINDS[kind].singular}
     head = {"name": name, **what, "file": str(registry.where(kind, name))}
@@ -42,6 +42,19 @@ def _robot(name: str) -> dict[str, Any]:
         "profiles": {name: profile.about for name, profile in system.profiles.items()},
         "start": dict(system.start),
         "until": system.until,
+    }
+
+
+def _problem(name: str) -> dict[str, Any]:
+    from saltus.optimize import find_problem
+
+    problem = find_problem(name)
+    return {
+        "robot": problem.robot.name,
+        "readings": list(getattr(registry.load("problems", name), "READINGS", ())),
+        "objective": problem.objective,
+        "rules": list(problem.rules),
+        "variables": {name: f"{low:.6g} to {high:.6g}" for name, (low, high) in problem.variables.items()},
     }
 
 

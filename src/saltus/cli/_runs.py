@@ -164,12 +164,12 @@ def run_command(
     if out is not None:
         run.save(out)
     if figures is not None:
-        _draw(run, figures)
+        draw_run(run, figures)
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
 
 
-def _draw(run: Trajectory, out: Path) -> None:
+def draw_run(run: Trajectory, out: Path) -> None:
     """Every figure of a run that its robot allows."""
     from saltus import show
     from saltus.contact._unit import GROUND

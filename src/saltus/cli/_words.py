@@ -29,10 +29,10 @@ class Progress:
         self._wanted = not quiet and sys.stderr.isatty()
         self._bar: Any = None
 
-    def __enter__(self) -> Callable[[float], None]:
+    def __enter__(self) -> Callable[..., None]:
         return self._show
 
-    def _show(self, done: float) -> None:
+    def _show(self, done: float, found: str = "") -> None:
         if not self._wanted or time.monotonic() - self._began < 1:
             return
         if self._bar is None:
@@ -42,7 +42,7 @@ class Progress:
             self._bar = Bar(console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task(self._doing, total=self._total)
-        self._bar.update(self._task, completed=done)
+        self._bar.update(self._task, completed=done, description=" ".join(filter(None, (self._doing, found))))
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,13 @@ class Compiled:
     memory: int = 8
 
     def bind(self, system: HybridSystem) -> Control:
-        named = [ControlParameter(f"data{k}", (k,)) for k in range(len(self.data))]
+        named = _numbered(len(self.data))
         return bind_compiled(self.law, self.data, self.period, self.breaks, self.memory, parameters=named)
+
+
+@lru_cache(maxsize=16)
+def _numbered(count: int) -> tuple[ControlParameter, ...]:
+    return tuple(ControlParameter(f"data{k}", (k,)) for k in range(count))
 
 
 def bind_compiled(

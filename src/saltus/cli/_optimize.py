@@ -1,0 +1,63 @@
+"""The verb that optimises: it searches for a time, keeps the best at all times, and judges it exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saltus._write import write
+from saltus.cli._app import app
+from saltus.cli._runs import Parameters, changed_robot, draw_run
+from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_tree
+from saltus.errors import InputError
+
+
+@app.command("optimize")
+def optimize_command(
+    robot: Robot,
+    problem: Annotated[str | None, typer.Option(help="Which problem; the robot's first.")] = None,
+    reading: Annotated[str | None, typer.Option(help="How its rules are read: strict or until-impact.")] = None,
+    time: Annotated[float, typer.Option(help="How long to search, s.")] = 600.0,
+    seed: Annotated[int, typer.Option(help="Of the random candidates.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the best in the folder.")] = False,
+    set_: Parameters = None,
+    out: Out = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Search for the best motion of a robot, and make it again exactly."""
+    from saltus import optimize
+
+    if not time > 0:
+        raise InputError(f"--time must be positive, got {time:g} s")
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, got {seed}")
+    names = optimize.problem_names(robot)
+    if not names:
+        changed_robot(robot, None, None, None)
+        raise InputError(f"{robot} has no problems")
+    chosen = optimize.find_problem(problem or names[0], changed_robot(robot, set_, None, None), reading)
+    folder(out)
+    file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}.json"
+    with Progress(time, quiet=as_json, doing="searching") as show:
+        best = optimize.search(
+            chosen, seconds=time, seed=seed, file=file, resume=resume,
+            progress=lambda now: show(now.seconds, f"best {now.best:.4f}, {now.runs:,} runs"),
+        )  # fmt: skip
+    trial = chosen.trial(best.values)
+    verdict = optimize.verdict(chosen, trial)
+    content: dict[str, Any] = {
+        "problem": chosen.name, "objective": chosen.objective, **verdict.to_dict(), "start": dict(trial.start),
+        "runs": best.runs, "seconds": best.seconds, "file": str(file),
+    }  # fmt: skip
+    rows = optimize.torque_table(verdict.run)
+    lines = [["t", *chosen.robot.mechanism.actuators], *(map(repr, row) for row in rows.tolist())]
+    write(file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())
+    write(file.with_name(f"{file.stem}-verdict.json"), json.dumps(plain(content), indent=1).encode())
+    draw_run(verdict.run, out)
+    if as_json:
+        print_json(content)
+        return
+    print_tree(content)

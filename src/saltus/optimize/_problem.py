@@ -1,0 +1,144 @@
+"""What is to be optimised: numbers that may be chosen, the run that they make, and how good it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from saltus.engine import Batch, Figures, Trajectory, simulate, simulate_many
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+
+# How exactly candidates of a search are run, and those that are told of.
+FAST: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8, "max_steps": 3000, "max_events": 60}
+EXACT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run that can be made: its start, by name, and its controller."""
+
+    start: Mapping[str, float]
+    controller: Any
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a search: only some numbers are varied, and runs are judged by something that leads to the objective.
+
+    ``width`` is where the search begins to look, in parts of the bounds; ``gain`` and ``patience`` say when it has come
+    to its end: when so many generations have not made it better by so much.
+    """
+
+    names: Sequence[str]
+    judge: Callable[[Batch], np.ndarray]
+    figures: Figures
+    until: float
+    width: float = 0.1
+    gain: float = 1e-3
+    patience: int = 40
+    candidates: int = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Numbers that may be chosen, and what they are worth.
+
+    Parameters
+    ----------
+    robot
+        With the guards that the judge wants to see recorded.
+    variables
+        The numbers, each between two bounds.
+    trial
+        The run that values of all of them make.
+    lacks
+        By how much a start is not allowed, zero if it is; such a candidate is not run.
+    judge
+        How good each run of a batch is, the more the better; runs that break rules are worth less the more they do.
+    figures
+        What the judge reads of the runs.
+    objective
+        The figure that is to be as large as possible.
+    until
+        How long a run may last, s.
+    rules
+        Guards that must not be crossed, and until when: given a run, its time. A search may end there.
+    """
+
+    name: str
+    robot: HybridSystem
+    variables: Mapping[str, tuple[float, float]]
+    trial: Callable[[Mapping[str, float]], Trial]
+    lacks: Callable[[Mapping[str, float]], float]
+    judge: Callable[[Batch], np.ndarray]
+    figures: Figures
+    objective: str
+    until: float
+    rules: Sequence[str] = ()
+    binding: Callable[[Trajectory], float] = field(default=lambda run: run.end_time)
+    stages: Sequence[Stage] = ()
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in self.variables.items():
+            if not -math.inf < low < high < math.inf:
+                raise InputError(
+                    f"problem {self.name}: {name} must lie between two finite bounds, got {low} and {high}"
+                )
+
+    def values(self, unit: np.ndarray) -> dict[str, float]:
+        """The numbers at a point of the unit cube."""
+        return {
+            name: float(low + share * (high - low))
+            for (name, (low, high)), share in zip(self.variables.items(), np.clip(unit, 0.0, 1.0), strict=True)
+        }
+
+    def unit(self, values: Mapping[str, float]) -> np.ndarray:
+        """The point of the unit cube of some numbers."""
+        return np.array([(values[name] - low) / (high - low) for name, (low, high) in self.variables.items()])
+
+    @cached_property
+    def whole(self) -> Stage:
+        """The search for the objective itself, in all numbers."""
+        return Stage(
+            tuple(self.variables), self.judge, self.figures, self.until, width=0.03, patience=100, candidates=60
+        )
+
+    def scores(self, units: np.ndarray, stage: Stage | None = None) -> np.ndarray:
+        """How good candidates are, a row of the unit cube each."""
+        stage = stage or self.whole
+        candidates = [self.values(row) for row in units]
+        lacks = np.array([self.lacks(values) for values in candidates])
+        found = np.where(lacks > 0, WORST - lacks, -math.inf)
+        run = np.flatnonzero(lacks <= 0)
+        if run.size:
+            trials = [self.trial(candidates[k]) for k in run]
+            names = list(trials[0].start)
+            batch = simulate_many(
+                self.robot, {name: np.array([trial.start[name] for trial in trials]) for name in names},
+                controllers=[trial.controller for trial in trials], until=stage.until, figures=stage.figures,
+                events_kept=0, **FAST,
+            )  # fmt: skip
+            judged = np.asarray(stage.judge(batch), dtype=float)
+            found[run] = np.where(np.isfinite(judged) & np.isin(batch.status, GOOD), judged, WORST)
+        return found
+
+    def run(self, trial: Trial, **options: Any) -> Trajectory:
+        """One run, exactly."""
+        return simulate(
+            self.robot, trial.start, controller=trial.controller, until=self.until, raise_errors=False,
+            **{**EXACT, **options},
+        )  # fmt: skip
+
+
+# The score of what cannot be run; what cannot even be begun is worth less.
+WORST = -20.0
+
+# Statuses of runs that came to their end.
+GOOD = ("finished", "terminal")

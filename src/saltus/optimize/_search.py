@@ -1,0 +1,191 @@
+"""Global search without derivatives: CMA-ES from random starts, stage by stage, a generation in one compiled batch."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from saltus._write import write
+from saltus.errors import InputError, SaltusError
+from saltus.optimize._problem import Problem
+
+# Random points of which a stage begins with the best.
+DRAWN = 2000
+
+
+@dataclass
+class Progress:
+    """How far a search is."""
+
+    seconds: float
+    runs: int
+    restarts: int
+    best: float
+
+
+@dataclass
+class Best:
+    """The best candidate so far, and what it took."""
+
+    problem: Problem
+    unit: np.ndarray
+    score: float
+    seconds: float = 0.0
+    runs: int = 0
+    restarts: int = 0
+    history: list[tuple[float, int, float]] = field(default_factory=list)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Its numbers."""
+        return self.problem.values(self.unit)
+
+    def save(self, file: Path) -> None:
+        """Write it, all or nothing."""
+        write(file, json.dumps(self.to_dict(), indent=1).encode())
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: all that is needed to go on."""
+        return {
+            "problem": self.problem.name,
+            "score": self.score,
+            "values": self.values,
+            "seconds": self.seconds,
+            "runs": self.runs,
+            "restarts": self.restarts,
+            "history": [list(row) for row in self.history],
+        }
+
+
+def search(
+    problem: Problem,
+    *,
+    seconds: float = math.inf,
+    runs: int | None = None,
+    seed: int = 0,
+    file: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Best:
+    """The best candidate that can be found in a time or in so many runs.
+
+    It is written to the file whenever there is a better one. A search that is resumed goes on from the file: it begins
+    at the best candidate there. With a number of runs in place of a time it comes out the same every time.
+    """
+    if not seconds > 0 or (runs is not None and runs < 1) or (runs is None and math.isinf(seconds)):
+        raise InputError(f"a search needs a positive time or number of runs, got {seconds!r} s and {runs!r}")
+    best = None
+    if resume:
+        if file is None or not file.exists():
+            raise InputError("there is no file to go on from")
+        best = read_best(problem, file)
+    spent, made, restarts = (0.0, 0, 0) if best is None else (best.seconds, best.runs, best.restarts)
+    one = _Search(problem, np.random.default_rng([seed, made]), None if best is None else best.unit)
+    began = time.monotonic()
+    while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
+        found = one.step()
+        if found is not None and (best is None or found[1] > best.score):
+            history = [] if best is None else best.history
+            best = Best(problem, *found, history=[*history, (spent + now, made + one.runs, found[1])])
+            best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
+            if file is not None:
+                best.save(file)
+        if progress is not None:
+            progress(Progress(now, one.runs, one.restarts, -math.inf if best is None else best.score))
+    if best is None:
+        raise SaltusError(f"{problem.name}: nothing was found in {one.runs:,} runs")
+    best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
+    if file is not None:
+        best.save(file)
+    return best
+
+
+def read_best(problem: Problem, file: Path) -> Best:
+    """The best candidate that a search left in a file."""
+    try:
+        content = json.loads(file.read_text())
+        told, values = content["problem"], {name: float(content["values"][name]) for name in problem.variables}
+        rest = {key: content[key] for key in ("seconds", "runs", "restarts")}
+        history = [(float(t), int(n), float(s)) for t, n, s in content["history"]]
+        score = float(content["score"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"cannot go on from {file}: {type(error).__name__}: {error}") from None
+    if told != problem.name:
+        raise InputError(f"{file} holds a search for {told}, not for {problem.name}")
+    return Best(problem, problem.unit(values), score, history=history, **rest)
+
+
+class _Search:
+    """Searches one after the other: through the stages of the problem, then in all numbers, then anew."""
+
+    def __init__(self, problem: Problem, random: np.random.Generator, at: np.ndarray | None = None):
+        self.problem, self.random = problem, random
+        self.stages = [*problem.stages, problem.whole]
+        self.runs = self.restarts = 0
+        self.champion: tuple[float, np.ndarray] | None = None
+        self.begin(at)
+
+    def begin(self, at: np.ndarray | None = None) -> None:
+        """Begin at a random point or, in all numbers, at one that is told."""
+        self.at = self.random.random(len(self.problem.variables)) if at is None else at
+        self.number = 0 if at is None else len(self.stages) - 1
+        self._enter()
+
+    def _enter(self) -> None:
+        import cma
+
+        self.stage = self.stages[self.number]
+        self.history: list[float] = []
+        names = list(self.problem.variables)
+        self.places = [names.index(name) for name in self.stage.names]
+        self.best: tuple[float, np.ndarray] = (-np.inf, self.at)
+        if self.number < len(self.stages) - 1:
+            drawn = np.tile(self.at, (DRAWN, 1))
+            drawn[:, self.places] = self.random.random((DRAWN, len(self.places)))
+            scores = self.problem.scores(drawn, self.stage)
+            self.runs += DRAWN
+            self.at = drawn[scores.argmax()]
+        options = {
+            "bounds": [0, 1], "popsize": self.stage.candidates, "verbose": -9,
+            "seed": int(self.random.integers(1, 1 << 31)),
+        }  # fmt: skip
+        self.strategy = cma.CMAEvolutionStrategy(
+            np.clip(self.at[self.places], 1e-3, 1 - 1e-3), self.stage.width, options
+        )
+
+    def step(self) -> tuple[np.ndarray, float] | None:
+        """One generation; the best candidate of it, if it is one of the whole problem."""
+        asked = np.array(self.strategy.ask())
+        units = np.tile(self.at, (len(asked), 1))
+        units[:, self.places] = asked
+        scores = self.problem.scores(units, self.stage)
+        self.runs += len(scores)
+        self.strategy.tell(list(asked), list(-scores))
+        top = int(scores.argmax())
+        if scores[top] > self.best[0]:
+            self.best = float(scores[top]), units[top]
+        self.history.append(float(scores[top]))
+        patience, last = self.stage.patience, self.number == len(self.stages) - 1
+        stale = len(self.history) > patience and (
+            max(self.history[-patience:]) <= max(self.history[:-patience]) + self.stage.gain
+        )
+        found = (units[top], float(scores[top])) if last else None
+        if self.strategy.stop() or stale:
+            self.at = self.best[1]
+            if last:
+                if self.champion is None or self.best[0] > self.champion[0]:
+                    self.champion = self.best
+                # in turn from a random point, and once more around the best of all
+                self.restarts += 1
+                self.begin(self.champion[1] if self.restarts % 2 else None)
+            else:
+                self.number += 1
+                self._enter()
+        return found

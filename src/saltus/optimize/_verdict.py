@@ -1,0 +1,86 @@
+"""What a candidate is really worth: made again exactly, by two methods, and held to every rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus.engine import Trajectory
+from saltus.engine._cases import columns
+from saltus.optimize._problem import Problem, Trial
+
+# The second method, and how exact it is.
+AGAIN: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13, "method": "dopri5"}
+
+# Places at which rules are looked at between events; crossings themselves are events.
+PLACES = 4000
+
+# A rule that is crossed this near to the end of its time, s, is crossed there.
+LATE = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The value of the objective, by how much two methods differ about it, and how the rules are kept.
+
+    ``margins`` are the least values of the rules while they bind; ``broken`` says when each was first crossed.
+    ``saturated`` says whether the controller asked for more than an actuator can give.
+    """
+
+    value: float | None
+    error: float | None
+    margins: dict[str, float]
+    broken: dict[str, float]
+    saturated: bool
+    run: Trajectory
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is a value and no rule is broken."""
+        return self.value is not None and not self.broken
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "value": self.value,
+            "integration_error": self.error,
+            "violations": self.broken,
+            "margins": self.margins,
+            "saturated": self.saturated,
+            "energy_residual": self.run.check()["energy balance"].value,
+            "modes": self.run.arc_modes,
+            "end": self.run.end_time,
+        }
+
+
+def verdict(problem: Problem, trial: Trial) -> Verdict:
+    """Make the run of a trial exactly, and judge it."""
+    run, again = problem.run(trial), problem.run(trial, **AGAIN)
+    value, other = (problem.figures(one).get(problem.objective) for one in (run, again))
+    until = problem.binding(run)
+    broken: dict[str, float] = {}
+    for event in run.events:
+        for name in event.guards:
+            if name in problem.rules and event.t < until - LATE:
+                broken.setdefault(name, event.t)
+    error = None if value is None or other is None else abs(value - other)
+    return Verdict(value, error, _margins(problem, run, until), broken, run.saturated, run)
+
+
+def _margins(problem: Problem, run: Trajectory, until: float) -> dict[str, float]:
+    d = problem.robot.dynamics
+    rules = [guard for guard in problem.robot.guards if guard.name in problem.rules]
+    function = ca.Function("rules", [d.t, d.x, d.p], [ca.vertcat(*(ca.SX(rule.expression) for rule in rules))])
+    t = np.linspace(run.start_time, until, PLACES)
+    values = columns(function, t, run.at(t), np.tile(run.system.parameter_values, (len(t), 1)))[0]
+    return dict(zip((rule.name for rule in rules), values.min(axis=0).tolist(), strict=True))
+
+
+def torque_table(run: Trajectory, spacing: float = 1e-4) -> np.ndarray:
+    """Times and inputs of a run, a row each: a record for people and for `saltus.control.Points`."""
+    count = max(2, int(np.ceil((run.end_time - run.start_time) / spacing)) + 1)
+    t = np.linspace(run.start_time, run.end_time, count)
+    return np.column_stack([t, np.clip(run.everything_at(t).inputs, -run.system.input_limits, run.system.input_limits)])

@@ -1,0 +1,150 @@
+"""Optimisation: searches that begin anew and go on, and what their best is really worth."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from saltus import Figures, optimize, robots
+from saltus.control import Constant, Schedule
+from saltus.errors import InputError
+from saltus.optimize import Problem, Stage, Trial
+
+
+def height(moment, t, before, after, old, new, guard, p, out):
+    """The angle at the end."""
+    if moment == 2:
+        out[0] = before[0]
+    return 0
+
+
+HIGHEST = Figures(["highest"], height)
+
+
+@pytest.fixture
+def problem():
+    """Push a pendulum and let it go: the best is the largest torque, from the highest start."""
+    pendulum = robots.pendulum()
+
+    def trial(values):
+        push = Schedule.steps((0.0, values["time"]), (values["torque"], 0.0))
+        return Trial({"theta": values["theta"]}, push)
+
+    return Problem(
+        "swing up",
+        pendulum,
+        {"theta": (-0.5, 0.5), "torque": (0.0, 0.2), "time": (0.01, 0.1)},
+        trial,
+        lambda values: max(0.0, -values["theta"]),
+        lambda batch: batch["highest"],
+        HIGHEST,
+        "highest",
+        0.2,
+        stages=(Stage(("torque",), lambda batch: batch["highest"], HIGHEST, 0.1, patience=5),),
+    )
+
+
+def test_the_best_is_at_the_bounds(problem):
+    best = optimize.search(problem, runs=12_000, seed=1)
+    assert best.values["theta"] == pytest.approx(0.5, abs=5e-3)
+    assert best.values["torque"] == pytest.approx(0.2, abs=5e-3)
+    assert best.score == pytest.approx(problem.figures(problem.run(problem.trial(best.values)))["highest"], abs=1e-5)
+    again = optimize.search(problem, runs=12_000, seed=1)
+    assert again.values == best.values
+    assert [row[2] for row in best.history] == sorted(row[2] for row in best.history)
+
+
+def test_a_search_goes_on_from_its_file(problem, tmp_path):
+    file = tmp_path / "best.json"
+    first = optimize.search(problem, runs=4000, file=file)
+    assert json.loads(file.read_text())["score"] == first.score
+    second = optimize.search(problem, runs=2000, file=file, resume=True)
+    assert second.score >= first.score
+    assert second.runs >= first.runs + 2000
+    assert optimize.read_best(problem, file).values == pytest.approx(second.values)
+
+
+def test_what_a_search_refuses(problem, tmp_path):
+    with pytest.raises(InputError, match="no file to go on from"):
+        optimize.search(problem, runs=100, file=tmp_path / "none.json", resume=True)
+    for text in ("{", "{}", json.dumps({"problem": "swing up", "values": {"theta": "x"}})):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(InputError, match="cannot go on"):
+            optimize.read_best(problem, tmp_path / "bad.json")
+    with pytest.raises(InputError, match="positive time"):
+        optimize.search(problem, seconds=0.0)
+    with pytest.raises(InputError, match="positive time"):
+        optimize.search(problem)
+    with pytest.raises(InputError, match="finite bounds"):
+        Problem(
+            "none", problem.robot, {"a": (1.0, 0.0)}, problem.trial, problem.lacks, problem.judge, HIGHEST, "a", 1.0
+        )
+
+
+def test_another_problems_file_is_refused(problem, tmp_path):
+    optimize.search(problem, runs=4000, file=tmp_path / "best.json")
+    content = json.loads((tmp_path / "best.json").read_text())
+    (tmp_path / "best.json").write_text(json.dumps({**content, "problem": "another"}))
+    with pytest.raises(InputError, match="a search for another"):
+        optimize.read_best(problem, tmp_path / "best.json")
+
+
+# -- the hopper's jump ----------------------------------------------------------------------------------
+
+
+def test_the_papers_jump_is_judged():
+    jump = optimize.find_problem("jump", reading="until-impact")
+    paper = robots.hopper().profiles["paper"].controller
+    told = optimize.verdict(jump, Trial({}, paper))
+    assert told.value == pytest.approx(0.125418416157, abs=1e-9)
+    assert told.error < 1e-10
+    assert set(told.margins) == {"posture", "folded", "Q_above_P", "R_above_Q"}
+    # the line from foot to head leans by more than 60 degrees when it lands, as the margin says
+    assert (min(told.margins.values()) < 0) == bool(told.broken)
+    assert told.clean == (not told.broken)
+
+
+def test_a_start_that_is_not_allowed_is_not_run():
+    jump = optimize.find_problem("jump")
+    values = {name: 0.5 * (low + high) for name, (low, high) in jump.variables.items()}
+    assert jump.lacks({**values, "theta1": math.radians(90), "theta2": 0.0}) == 0
+    assert jump.lacks({**values, "theta1": math.radians(10), "theta2": 0.0}) == pytest.approx(math.radians(20))
+    scores = jump.scores(np.array([jump.unit({**values, "theta1": math.radians(10), "theta2": 0.0})]))
+    assert scores[0] < -20
+
+
+def test_a_push_is_found_that_leads_far():
+    # the first stage alone: it comes to the same push from every start
+    jump = optimize.find_problem("jump", reading="until-impact")
+    stage = jump.stages[0]
+    first = Problem(
+        "push", jump.robot, {name: jump.variables[name] for name in stage.names},
+        lambda values: jump.trial({**dict.fromkeys(jump.variables, 0.1), **values}), jump.lacks, stage.judge,
+        stage.figures, "lifted", stage.until,
+    )  # fmt: skip
+    assert optimize.search(first, runs=12_000, seed=3).score > 0.6
+
+
+def test_on_the_command_line(call, tmp_path):
+    words = ("optimize", "hopper", "--reading", "until-impact", "--seed", "4", "--out", "o")
+    code, out, _ = call(*words, "--time", "12", "--json")
+    content = json.loads(out)
+    assert code == 0
+    assert content["integration_error"] < 1e-6
+    assert content["problem"] == "jump of hopper, until-impact"
+    assert (tmp_path / content["file"]).exists()
+    table = np.genfromtxt(tmp_path / content["file"].replace(".json", ".csv"), delimiter=",", names=True)
+    assert np.abs(table["knee"]).max() <= 10.0
+    code, out, _ = call(*words, "--time", "2", "--resume", "--json")
+    assert code == 0
+    assert json.loads(out)["runs"] > content["runs"]
+    code, _, err = call("optimize", "pendulum")
+    assert (code, "no problems" in err) == (2, True)
+    code, _, err = call("optimize", "hopper", "--reading", "loose")
+    assert (code, "strict" in err) == (2, True)
+
+
+def test_a_constant_torque_is_a_trial_too():
+    jump = optimize.find_problem("jump")
+    assert optimize.verdict(jump, Trial({}, Constant(0.0))).value is None
