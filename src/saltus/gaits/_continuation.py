@@ -21,6 +21,9 @@ UNIT = 1e-6
 # How often an interval in which stability changes is halved.
 HALVINGS = 16
 
+# Changes of stability between two points that are told at most.
+MOST_CHANGES = 6
+
 
 @dataclass(frozen=True)
 class Change:
@@ -266,7 +269,9 @@ def _changes(points: Sequence[FixedPoint], walk: _Walk) -> list[Change]:
             found.append(Change("fold", values[k], (k - 1, k + 1), f"{knob} turns back at {values[k]:.6g}"))
     for k in range(1, len(points)):
         low, end = points[k - 1], points[k]
-        while _outside(low) != _outside(end):
+        for _ in range(MOST_CHANGES):
+            if _outside(low) == _outside(end):
+                break
             low, high = _narrowed(low, end, walk)
             where = 0.5 * (low.knobs[knob] + high.knobs[knob])
             about = (

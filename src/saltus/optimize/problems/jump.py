@@ -35,11 +35,11 @@ STIFFNESS, DAMPING = 30.0, 0.35
 # Pieces after which a contact is that after the landing.
 PUSH = 6
 
-# How long a run may last, s.
-UNTIL = 1.0
+# How long a run may last, s: until a link is on the ground, or else it is not a jump to its end.
+UNTIL = 3.0
 
-# What a second without the posture costs, m.
-PENALTY = 3.0
+# What a second without the posture costs, m: to the end more, since a run that breaks it may end soon.
+PENALTY = {"strict": 15.0, "until-impact": 3.0}
 
 
 def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
@@ -156,7 +156,7 @@ def _potential(batch: Batch, robot: HybridSystem) -> np.ndarray:
     turned = momentum * flight / (2 * own + 2 * m * l * l)
     over = np.maximum(0.0, np.maximum(middle + turned - math.radians(149), math.radians(31) - middle - turned))
     late = np.maximum(0.0, f["t_lift"] - f["t_violation"])
-    far = np.clip(x + vx * flight + BEHIND - f["x_start"], -2, 5) - 0.6 * over - PENALTY * late
+    far = np.clip(x + vx * flight + BEHIND - f["x_start"], -2, 5) - 0.6 * over - PENALTY["until-impact"] * late
     far = np.where(vy < 0.3, -3.0 + np.minimum(vy, 0.3), far)
     return np.where(f["lifted"] > 0, far, -6.0 + np.minimum(np.minimum(batch.t_end, f["t_violation"]), 1.0))
 
@@ -182,9 +182,8 @@ def _judge(batch: Batch, reading: str) -> np.ndarray:
     """The jump, less what it takes for the time in which its posture is not held."""
     d, landing = batch["jump_distance"], batch["t_landing"]
     violated = np.where(np.isnan(batch["t_violation"]), math.inf, batch["t_violation"])
-    # a link on the ground is no posture, so that what is held to the end is held as long as a run may last
-    until = UNTIL if reading == "strict" else landing
-    score = d - PENALTY * np.maximum(until - violated, 0.0)
+    until = batch.t_end - 1e-9 if reading == "strict" else landing
+    score = d - PENALTY[reading] * np.maximum(until - violated, 0.0) - (batch.status == "finished")
     return np.where(
         np.isnan(landing), -6.0 + np.minimum(np.minimum(violated, batch.t_end), 1.0), np.maximum(score, -4.0)
     )
