@@ -587,12 +587,12 @@ def _drawings(found: Found) -> tuple[Drawing, ...]:
 
 
 ABOUT = (
-    "The paper prints its parameters and torque; the start, θ1 = 109° and θ2 = -108°, is in the authors' program, which "
-    "the paper names (github.com/garlicbutter/HybridDynamicsFinal, its last version of 17 July 2021 and those before "
-    "it). Nothing was fitted. Events are found exactly. Values as printed are by the formula or rule as it stands in the "
-    "paper, all else being right, or by the program where that is said. Where 0.1336 m came from was found with that "
-    "program: its steps were written anew, and give the entries of its log. Published values that are read from its "
-    "figures are rough. What is not printed, and is given here for the first time, counts as corrected."
+    "The paper prints its parameters and torque; the start, θ1 = 109° and θ2 = -108°, is in the authors' program, "
+    "which it names (github.com/garlicbutter/HybridDynamicsFinal, its last version of 17 July 2021 and those before "
+    "it). Nothing was fitted. Events are found exactly. Values as printed are by the formula or rule as it stands in "
+    "the paper, all else being right, or by the program where that is said. Where 0.1336 m came from was found with "
+    "that program: its steps were written anew, and give the entries of its log. Published values that are read from "
+    "its figures are rough. What is not printed, and is given here for the first time, counts as corrected."
 )
 
 PAPER = Paper(
