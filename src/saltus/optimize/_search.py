@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from saltus._write import write
-from saltus.errors import InputError, SaltusError
+from saltus.errors import InputError
 from saltus.optimize._problem import Problem
 
 # Random points of which a stage begins with the best.
@@ -99,8 +99,9 @@ def search(
                 best.save(file)
         if progress is not None:
             progress(Progress(now, one.runs, one.restarts, -math.inf if best is None else best.score))
-    if best is None:
-        raise SaltusError(f"{problem.name}: nothing was found in {one.runs:,} runs")
+    if best is None:  # it never came to the last stage
+        unit = one.best[1]
+        best = Best(problem, unit, float(problem.scores(unit[None])[0]))
     best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
     if file is not None:
         best.save(file)
