@@ -48,7 +48,7 @@ def list_command(
     name: Annotated[str | None, typer.Argument(help="Show one thing in detail: a name, or gaits/name.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List all that can be used by name, or what one robot, controller, law, method, gait or paper takes."""
+    """List all that can be used by name, or what one of them takes."""
     content = _everything() if name is None else facts(*_target(name))
     if as_json:
         print_json(content)

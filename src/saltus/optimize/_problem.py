@@ -67,8 +67,10 @@ class Problem:
         The figure that is to be as large as possible.
     until
         How long a run may last, s.
-    rules
-        Guards that must not be crossed, and until when: given a run, its time. A search may end there.
+    rules, binding
+        Guards that must not be crossed, and until when: a function of a run.
+    stages
+        Searches in some of the numbers that lead to a good start for that in all of them.
     """
 
     name: str
