@@ -32,7 +32,9 @@ class Stage:
     """A part of a search: only some numbers are varied, and runs are judged by something that leads to the objective.
 
     ``width`` is where the search begins to look, in parts of the bounds; ``gain`` and ``patience`` say when it has come
-    to its end: when so many generations have not made it better by so much.
+    to its end: when so many generations have not made it better by so much. Of so many ``tries``, each from another
+    random point, the best is gone on with. A try begins at the best of so many ``drawn`` at random; with none drawn, in
+    the ``middle`` of all bounds or where the stage before has ended.
     """
 
     names: Sequence[str]
@@ -43,6 +45,9 @@ class Stage:
     gain: float = 1e-3
     patience: int = 40
     candidates: int = 40
+    tries: int = 1
+    drawn: int = 2000
+    middle: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +114,14 @@ class Problem:
     def whole(self) -> Stage:
         """The search for the objective itself, in all numbers."""
         return Stage(
-            tuple(self.variables), self.judge, self.figures, self.until, width=0.03, patience=100, candidates=60
+            tuple(self.variables),
+            self.judge,
+            self.figures,
+            self.until,
+            width=0.03,
+            patience=100,
+            candidates=60,
+            drawn=0,
         )
 
     def scores(self, units: np.ndarray, stage: Stage | None = None) -> np.ndarray:

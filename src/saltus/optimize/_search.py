@@ -15,9 +15,7 @@ import numpy as np
 from saltus._write import write
 from saltus.errors import InputError
 from saltus.optimize._problem import Problem
-
-# Random points of which a stage begins with the best.
-DRAWN = 2000
+from saltus.optimize._verdict import verdict
 
 
 @dataclass
@@ -92,6 +90,8 @@ def search(
     while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
         found = one.step()
         if found is not None and (best is None or found[1] > best.score):
+            found = _exactly(problem, *found)
+        if found is not None and (best is None or found[1] > best.score):
             history = [] if best is None else best.history
             best = Best(problem, *found, history=[*history, (spent + now, made + one.runs, found[1])])
             best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
@@ -106,6 +106,12 @@ def search(
     if file is not None:
         best.save(file)
     return best
+
+
+def _exactly(problem: Problem, unit: np.ndarray, score: float) -> tuple[np.ndarray, float] | None:
+    """A candidate with its score if that is what it is worth when it is made exactly, by all rules."""
+    judged = verdict(problem, problem.trial(problem.values(unit)))
+    return (unit, min(score, judged.value)) if judged.value is not None and judged.clean else None
 
 
 def read_best(problem: Problem, file: Path) -> Best:
@@ -137,21 +143,32 @@ class _Search:
         """Begin at a random point or, in all numbers, at one that is told."""
         self.at = self.random.random(len(self.problem.variables)) if at is None else at
         self.number = 0 if at is None else len(self.stages) - 1
+        self.tried: list[tuple[float, np.ndarray]] = []
+        self.reached: list[np.ndarray] = []
         self._enter()
 
     def _enter(self) -> None:
         import cma
 
         self.stage = self.stages[self.number]
+        if self.number == len(self.stages) - 1:
+            # some earlier stage may have ended at what is better as a whole
+            reached = np.array([*self.reached, self.at])
+            self.at = reached[self.problem.scores(reached).argmax()]
+            self.runs += len(reached)
         self.history: list[float] = []
         names = list(self.problem.variables)
         self.places = [names.index(name) for name in self.stage.names]
         self.best: tuple[float, np.ndarray] = (-np.inf, self.at)
-        if self.number < len(self.stages) - 1:
-            drawn = np.tile(self.at, (DRAWN, 1))
-            drawn[:, self.places] = self.random.random((DRAWN, len(self.places)))
+        if self.stage.middle:
+            self.at = self.at.copy()
+            self.at[self.places] = 0.5
+        count = self.stage.drawn
+        if count:
+            drawn = np.tile(self.at, (count, 1))
+            drawn[:, self.places] = self.random.random((count, len(self.places)))
             scores = self.problem.scores(drawn, self.stage)
-            self.runs += DRAWN
+            self.runs += count
             self.at = drawn[scores.argmax()]
         options = {
             "bounds": [0, 1], "popsize": self.stage.candidates, "verbose": -9,
@@ -162,8 +179,10 @@ class _Search:
         )
 
     def step(self) -> tuple[np.ndarray, float] | None:
-        """One generation; the best candidate of it, if it is one of the whole problem."""
+        """One generation; the best candidate of it, if it is judged as the whole problem is."""
         asked = np.array(self.strategy.ask())
+        if not self.history:
+            asked[0] = self.at[self.places]
         units = np.tile(self.at, (len(asked), 1))
         units[:, self.places] = asked
         scores = self.problem.scores(units, self.stage)
@@ -177,9 +196,15 @@ class _Search:
         stale = len(self.history) > patience and (
             max(self.history[-patience:]) <= max(self.history[:-patience]) + self.stage.gain
         )
-        found = (units[top], float(scores[top])) if last else None
+        found = (units[top], float(scores[top])) if self.stage.judge is self.problem.judge else None
         if self.strategy.stop() or stale:
-            self.at = self.best[1]
+            self.tried.append(self.best)
+            self.reached.append(self.best[1])
+            if len(self.tried) < self.stage.tries:
+                self._enter()
+                return found
+            self.best = max(self.tried, key=lambda pair: pair[0])
+            self.tried, self.at = [], self.best[1]
             if last:
                 if self.champion is None or self.best[0] > self.champion[0]:
                     self.champion = self.best

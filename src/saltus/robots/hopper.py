@@ -73,7 +73,7 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
     x = before[0]
     if moment == 0:
         out[1] = x
-        out[LANDING], out[VIOLATION], out[LAST] = math.nan, math.nan, math.inf
+        out[LANDING], out[VIOLATION], out[BACK], out[LAST] = math.nan, math.nan, math.inf, math.inf
         return 0
     struck = guard in (HEIGHT_Q, HEIGHT_R)
     lifts = moment == 1 and new[0] == 0 and old[0] != 0 and not struck
@@ -94,7 +94,9 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
         other = x + 2 * p[1] * math.cos(before[2])
         if guard == HEIGHT_R:
             other += 2 * p[1] * math.cos(before[2] + before[3])
-        out[LAST] = min(out[LAST], other)
+        out[LAST], out[BACK] = min(out[LAST], other), min(out[BACK], other)
+    if out[PHASE] >= LANDED and (old[0] != 0 or guard == TOUCH):
+        out[BACK] = min(out[BACK], x)
     if guard > HEIGHT_R and math.isnan(out[VIOLATION]):
         out[VIOLATION] = t
     if moment == 2:
@@ -105,8 +107,9 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
     return 0
 
 
-# What the law of the jump keeps: when the foot landed, when the posture was first violated, the phase, the last x.
-LANDING, VIOLATION, PHASE, LAST = range(3, 7)
+# What the law of the jump keeps: when the foot landed, when the posture was first violated, the smallest x of all that
+# touched the ground since, the phase, the last x.
+LANDING, VIOLATION, BACK, PHASE, LAST = range(3, 8)
 
 # The phases of a jump.
 ON_GROUND, ALOFT, LANDED, AGAIN = range(4)
@@ -114,7 +117,8 @@ ON_GROUND, ALOFT, LANDED, AGAIN = range(4)
 # Numbers of guards: three of the foot, of which the first is its touch, then those of the robot.
 TOUCH, HEIGHT_Q, HEIGHT_R = 0, 3, 4
 
-JUMP = Figures(("jump_distance", "x_start", "x_end"), jump, memory=4)
+JUMP = Figures(("jump_distance", "x_start", "x_end"), jump, memory=5)
 
-# The same, and when the foot landed and the posture was first violated, if its guards are recorded.
-JUMP_IN_TIME = Figures((*JUMP.names, "t_landing", "t_violation"), jump, memory=2)
+# The same, when the foot landed, when the posture was first violated, if its guards are recorded, and the smallest x of
+# all that has touched the ground since the landing: the paper's rule does not look at a foot that comes down once more.
+JUMP_IN_TIME = Figures((*JUMP.names, "t_landing", "t_violation", "x_back"), jump, memory=2)

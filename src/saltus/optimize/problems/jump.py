@@ -7,7 +7,7 @@ for is that angle over time, not the torque. After the landing a torque and a sp
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,53 +26,63 @@ READINGS = ("strict", "until-impact")
 
 POSTURE = ("posture", "folded", "Q_above_P", "R_above_Q")
 
-# Pieces of the knee's angle, and how long each may last, s.
-PIECES, SHORTEST, LONGEST = 11, 0.01, 0.12
+# How long each piece of the knee's angle may last, s: those of the run-up, of the push, and of the flight.
+RUN_UP, QUICK, FLIGHT = [(0.05, 0.16)] * 4, [(0.01, 0.08)] * 3, [(0.02, 0.2)] * 5
 
 # How stiffly the knee follows, N m/rad and N m s/rad.
 STIFFNESS, DAMPING = 30.0, 0.35
 
-# Pieces after which a contact is that after the landing.
-PUSH = 6
+# A foot that leaves the ground sooner, s, had no run-up.
+EARLY = 0.6
+
+# Pushes, flights and ends of which the best is gone on with.
+TRIES = 3
+
+# Numbers of what is done after the landing.
+AFTER = ("torque", "root_stiffness", "rest", "root_damping")
 
 # How long a run may last, s: until a link is on the ground, or else it is not a jump to its end.
 UNTIL = 3.0
 
-# What a second without the posture costs, m: to the end more, since a run that breaks it may end soon.
-PENALTY = {"strict": 15.0, "until-impact": 3.0}
+# What a time without the posture costs, m/s at first, and never more than so many m.
+COST, AT_MOST = 15.0, 5.0
 
 
 def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
-    """A spline through knots under a stiff spring; after the landing what the last four numbers say."""
-    n = int(data[0])
-    if status[0] != 0 and t > data[3]:
-        c = 4 + 2 * n
+    """Knots of one spline before the jump, of another in the air, under a stiff spring; then the last four numbers."""
+    n, m = int(data[0]), int(data[1])
+    if status[0] != 0 and t > data[3 + n]:
+        c = 4 + 2 * n + 2 * m
         u[0] = data[c] + data[c + 1] * (data[c + 2] - x[3]) - data[c + 3] * x[7]
         return 0
+    first, count = (4, n) if status[0] != 0 else (4 + 2 * n, m)
     k = 0
-    while k < n - 2 and t >= data[5 + k]:
+    while k < count - 2 and t >= data[first + 1 + k]:
         k += 1
-    a, b = data[4 + k], data[5 + k]
-    va, vb = data[4 + n + k], data[5 + n + k]
-    ma = (vb - data[3 + n + k]) / (b - data[3 + k]) if k > 0 else 0.0
-    mb = (data[6 + n + k] - va) / (data[6 + k] - a) if k < n - 2 else 0.0
+    i, j = first + k, first + count + k
+    a, b, va, vb = data[i], data[i + 1], data[j], data[j + 1]
+    ma = (vb - data[j - 1]) / (b - data[i - 1]) if k > 0 else 0.0
+    mb = (data[j + 2] - va) / (data[i + 2] - a) if k < count - 2 else 0.0
     h = b - a
-    r = min((t - a) / h, 1.0)
+    r = min(max((t - a) / h, 0.0), 1.0)
     s = 1 - r
     goal = s * s * ((1 + 2 * r) * va + r * h * ma) + r * r * ((1 + 2 * s) * vb - s * h * mb)
-    rate = 6 * r * (1 - r) * (vb - va) / h + (1 - 4 * r + 3 * r * r) * ma + (3 * r * r - 2 * r) * mb
-    u[0] = data[1] * (goal - x[3]) + data[2] * (rate - x[7])
+    rate = 6 * r * s * (vb - va) / h + (1 - 4 * r + 3 * r * r) * ma + (3 * r * r - 2 * r) * mb
+    u[0] = data[2] * (goal - x[3]) + data[3] * (rate - x[7])
     return 0
 
 
 def make(robot: HybridSystem, reading: str = "strict") -> Problem:
     if reading not in READINGS:
         raise unknown_name("reading", reading, READINGS)
-    whole = (math.radians(-170), math.radians(170))
+    whole, angle = (math.radians(-170), math.radians(170)), (math.radians(-165), math.radians(165))
     variables = {"theta1": (0.0, math.pi), "theta2": whole}
-    variables |= {f"angle{k}": (math.radians(-165), math.radians(165)) for k in range(1, PIECES + 1)}
-    # logarithms, since short pieces matter as much as long ones
-    variables |= {f"log_t{k}": (math.log(SHORTEST), math.log(LONGEST)) for k in range(1, PIECES + 1)}
+    # logarithms of times, since short pieces matter as much as long ones
+    for k, (low, high) in enumerate((*RUN_UP, *QUICK), 1):
+        variables |= {f"push{k}": angle, f"log_push{k}": (math.log(low), math.log(high))}
+    variables |= {"fly0": angle}
+    for k, (low, high) in enumerate(FLIGHT, 1):
+        variables |= {f"fly{k}": angle, f"log_fly{k}": (math.log(low), math.log(high))}
     variables |= {"torque": (-5.0, 5.0), "root_stiffness": (0.0, 2.2), "rest": (-2.5, 2.5), "root_damping": (0.0, 0.7)}
 
     def judge(batch: Batch) -> np.ndarray:
@@ -94,23 +104,37 @@ def make(robot: HybridSystem, reading: str = "strict") -> Problem:
         UNTIL,
         rules=POSTURE,
         binding=binding,
-        stages=stages(robot, judge),
+        stages=stages(robot, reading, judge),
         about=__doc__.split(": ")[0],
     )
 
 
-def stages(robot: HybridSystem, judge: Any) -> tuple[Stage, ...]:
-    """First how to leave the ground, judged by how far that can lead; then how to fly and land."""
-    push = ["theta1", "theta2", *(f"{name}{k}" for k in range(1, PUSH + 1) for name in ("angle", "log_t"))]
-    rest = [f"{name}{k}" for k in range(PUSH + 1, PIECES + 1) for name in ("angle", "log_t")]
-    rest += ["torque", "root_stiffness", "rest", "root_damping"]
+def stages(robot: HybridSystem, reading: str, judge: Any) -> tuple[Stage, ...]:
+    """How to leave the ground, judged by how far that can lead; how to come down; and what to do then."""
+    push = [
+        "theta1",
+        "theta2",
+        *(f"{name}{k + 1}" for k in range(len(RUN_UP + QUICK)) for name in ("push", "log_push")),
+    ]
+    flight = ["fly0", *(f"{name}{k + 1}" for k in range(len(FLIGHT)) for name in ("fly", "log_fly"))]
 
-    def far(batch: Batch) -> np.ndarray:
-        return _potential(batch, robot)
+    def far(lean: float) -> Callable[[Batch], np.ndarray]:
+        return lambda batch: _potential(batch, robot, lean)
 
     return (
-        Stage(push, far, LIFT, 0.45, candidates=60),
-        Stage(rest, judge, JUMP_IN_TIME, UNTIL, width=0.2),
+        Stage(push, far(MOST), LIFT, 1.3, candidates=60, gain=0.02, patience=20, tries=2 * TRIES),
+        Stage(push, far(LEAN[reading]), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0),
+        Stage(
+            [*flight, *AFTER],
+            judge,
+            JUMP_IN_TIME,
+            UNTIL,
+            candidates=60,
+            patience=80,
+            tries=TRIES,
+            drawn=0,
+            middle=True,
+        ),
     )
 
 
@@ -134,40 +158,68 @@ LIFT = Figures(
     ("lifted", "x_start", "t_lift", "t_violation", "x", "y", "theta1", "theta2", "dx", "dy", "dtheta1", "dtheta2"), lift
 )
 
-# How the hopper lands in the estimate of how far a push can lead: its centre of mass behind and above its foot, m.
-BEHIND, ABOVE = 0.26, 0.15
+# The line from foot to head at the landing, rad: as far back as it may lean or, if it must be held to the end, less,
+# since it goes on turning. Folded links turn so many times faster than stretched ones.
+MOST, FOLDED = math.radians(149), 2.2
+LEAN = {"strict": math.radians(120), "until-impact": MOST}
 
 
-def _potential(batch: Batch, robot: HybridSystem) -> np.ndarray:
-    """How far a push leads if the links are stretched in flight, which turns them least, and land leaning back."""
+def _potential(batch: Batch, robot: HybridSystem, lean: float) -> np.ndarray:
+    """How far a push leads if the links, stretched or folded in flight, come down on a foot that is well ahead.
+
+    The line from foot to head turns by the angular momentum over an inertia that depends on the knee alone, since the
+    links are alike.
+    """
     f = batch.figures
     m, l, g = (robot.values[name] for name in ("m", "l", "g"))
+    x, y, vx, vy, (c1, s1, c2, s2, w1, w2) = _centre(f, l)
+    # angular momentum: of each link about its own centre, and of both centres about their middle
+    rx, ry, ux, uy = l * (c1 + c2), l * (s1 + s2), -l * (s1 * w1 + s2 * w2), l * (c1 * w1 + c2 * w2)
+    own = m * l * l / 3
+    momentum = own * (w1 + w2) + 0.5 * m * (rx * uy - ry * ux)
+    middle = f["theta1"] + f["theta2"] / 2
+    flight = (vy + np.sqrt(vy**2 + 2 * g * np.maximum(y - l, 0.0))) / g
+    turned = momentum * flight / (2 * own + 2 * m * l * l)
+    last = middle + np.clip(lean - middle, np.minimum(turned, FOLDED * turned), np.maximum(turned, FOLDED * turned))
+    over = np.maximum(0.0, np.maximum(last - lean, math.pi - MOST - last))
+    last = np.clip(last, math.pi - MOST, lean)
+    flight = (vy + np.sqrt(vy**2 + 2 * g * np.maximum(y - 2 * l * np.sin(last), 0.0))) / g
+    far = np.clip(x + vx * flight - 2 * l * np.cos(last) - f["x_start"], -2, 5)
+    far = far - 0.6 * over - _cost(f["t_lift"] - f["t_violation"])
+    far = np.where(vy < 0.3, -3.0 + np.minimum(vy, 0.3), far)
+    lifted = f["lifted"] > 0
+    stood = np.minimum(np.where(lifted, f["t_lift"], batch.t_end), f["t_violation"])
+    return np.where(lifted & (stood >= EARLY), far, -6.0 + np.minimum(stood, 1.0))
+
+
+def _centre(f: Mapping[str, np.ndarray], l: float) -> tuple[Any, ...]:
+    """Where the centre of mass is and how it moves; cosines, sines and speeds of the links."""
     lower, upper = f["theta1"], f["theta1"] + f["theta2"]
     w1, w2 = f["dtheta1"], f["dtheta1"] + f["dtheta2"]
     c1, s1, c2, s2 = np.cos(lower), np.sin(lower), np.cos(upper), np.sin(upper)
     x, y = f["x"] + l * (1.5 * c1 + 0.5 * c2), f["y"] + l * (1.5 * s1 + 0.5 * s2)
     vx, vy = f["dx"] - l * (1.5 * s1 * w1 + 0.5 * s2 * w2), f["dy"] + l * (1.5 * c1 * w1 + 0.5 * c2 * w2)
-    # angular momentum: of each link about its own centre, and of both centres about their middle
-    rx, ry, ux, uy = l * (c1 + c2), l * (s1 + s2), -l * (s1 * w1 + s2 * w2), l * (c1 * w1 + c2 * w2)
-    own = m * l * l / 3
-    momentum = own * (w1 + w2) + 0.5 * m * (rx * uy - ry * ux)
-    flight = (vy + np.sqrt(vy**2 + 2 * g * np.maximum(y - ABOVE, 0.0))) / g
-    middle = f["theta1"] + f["theta2"] / 2
-    turned = momentum * flight / (2 * own + 2 * m * l * l)
-    over = np.maximum(0.0, np.maximum(middle + turned - math.radians(149), math.radians(31) - middle - turned))
-    late = np.maximum(0.0, f["t_lift"] - f["t_violation"])
-    far = np.clip(x + vx * flight + BEHIND - f["x_start"], -2, 5) - 0.6 * over - PENALTY["until-impact"] * late
-    far = np.where(vy < 0.3, -3.0 + np.minimum(vy, 0.3), far)
-    return np.where(f["lifted"] > 0, far, -6.0 + np.minimum(np.minimum(batch.t_end, f["t_violation"]), 1.0))
+    return x, y, vx, vy, (c1, s1, c2, s2, w1, w2)
 
 
 def trial(values: Mapping[str, float]) -> Trial:
     """The run of a candidate."""
-    times = np.concatenate([[0.0], np.cumsum([math.exp(values[f"log_t{k}"]) for k in range(1, PIECES + 1)])])
-    angles = [values["theta2"], *(values[f"angle{k}"] for k in range(1, PIECES + 1))]
+    push, push_times = _knots(values, "push", len(RUN_UP + QUICK), values["theta2"], 0.0)
+    flight, flight_times = _knots(values, "fly", len(FLIGHT), values["fly0"], push_times[-1])
     after = (values["torque"], values["root_stiffness"] ** 2, values["rest"], values["root_damping"] ** 2)
-    data = (PIECES + 1, STIFFNESS, DAMPING, times[PUSH], *times, *angles, *after)
+    data = (len(push), len(flight), STIFFNESS, DAMPING, *push_times, *push, *flight_times, *flight, *after)
     return Trial({name: values[name] for name in ("theta1", "theta2")}, Compiled(follow, data=data))
+
+
+def _knots(
+    values: Mapping[str, float], name: str, count: int, first: float, begin: float
+) -> tuple[list[float], list[float]]:
+    """Angles and times of a spline."""
+    angles, times = [first], [begin]
+    for k in range(1, count + 1):
+        angles.append(values[f"{name}{k}"])
+        times.append(times[-1] + math.exp(values[f"log_{name}{k}"]))
+    return angles, times
 
 
 def lacks(values: Mapping[str, float]) -> float:
@@ -178,15 +230,17 @@ def lacks(values: Mapping[str, float]) -> float:
     return sum(max(0.0, value) for value in over)
 
 
+def _cost(late: np.ndarray) -> np.ndarray:
+    return AT_MOST * -np.expm1(-COST / AT_MOST * np.maximum(late, 0.0))
+
+
 def _judge(batch: Batch, reading: str) -> np.ndarray:
-    """The jump, less what it takes for the time in which its posture is not held."""
-    d, landing = batch["jump_distance"], batch["t_landing"]
+    """The jump to the farthest back that anything ever lands, less what it takes for the time without posture."""
+    d, landing = np.minimum(batch["x_end"], batch["x_back"]) - batch["x_start"], batch["t_landing"]
     violated = np.where(np.isnan(batch["t_violation"]), math.inf, batch["t_violation"])
     until = batch.t_end - 1e-9 if reading == "strict" else landing
-    score = d - PENALTY[reading] * np.maximum(until - violated, 0.0) - (batch.status == "finished")
-    return np.where(
-        np.isnan(landing), -6.0 + np.minimum(np.minimum(violated, batch.t_end), 1.0), np.maximum(score, -4.0)
-    )
+    score = d - _cost(until - violated) - (batch.status == "finished")
+    return np.where(np.isnan(landing), -6.0 + np.minimum(np.minimum(violated, batch.t_end), 1.0), score)
 
 
 PROBLEM = make
