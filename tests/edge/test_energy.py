@@ -95,7 +95,7 @@ def test_who_asks_for_less_is_left_alone():
     assert asked.check()["energy balance"].value <= 1e-9
 
 
-def test_without_contacts_and_controller_it_is_held_if_asked():
+def test_without_contacts_it_is_held_if_asked():
     pendulum, start = robots.double_pendulum(), {"theta1": 1.0, "theta2": 0.5}
     plain = simulate(pendulum, start, until=10.0)
     assert plain.tightened == 0

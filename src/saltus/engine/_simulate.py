@@ -89,8 +89,8 @@ def simulate(
         How far the energy balance (see ``run.check``) may be missed, J. Where it is about to be missed,
         rtol and atol are a tenth for the rest of the run, and again, down to an rtol of 1e-14. What is left
         then is rounding: some 1e-15 of the largest energy, with parts of it that cancel and angles of many
-        turns. If not given, 1e-10 where work or losses are counted (there are contacts, damping or a
-        controller) and rtol is at most 1e-10. ``math.inf`` leaves the tolerances alone.
+        turns. If not given, 1e-10 for a system with contacts where rtol is at most 1e-10. ``math.inf``
+        leaves the tolerances alone.
     output_step
         Spacing of the samples in ``run.dataset``, s; a thousandth of the run if not given.
     raise_errors
@@ -120,7 +120,7 @@ def simulate(
     I[I[L.STATUS] : I[L.STATUS] + len(statuses)] = statuses
     I[I[L.SIDE] : I[L.SIDE] + own.size] = system.guard_sides(start, x0, own)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
-    D[L.CLOSES] = energy_held(energy_tolerance, rtol, integrals=integrals)
+    D[L.CLOSES] = energy_held(energy_tolerance, rtol, system)
     steps, events, code = _run(I, D, engine().advance, control, progress)
     run = Trajectory(
         system=system,
@@ -155,10 +155,10 @@ def check_energy_tolerance(value: Any) -> None:
         raise InputError(f"energy_tolerance must be a positive number, in joules, got {value!r}")
 
 
-def energy_held(value: float | None, rtol: float, *, integrals: bool) -> float:
+def energy_held(value: float | None, rtol: float, system: HybridSystem) -> float:
     """To what the loop holds the energy balance, J; zero for nothing."""
     if value is None:
-        return ENERGY_TOLERANCE if integrals and rtol <= HELD_UP_TO else 0.0
+        return ENERGY_TOLERANCE if system.units and rtol <= HELD_UP_TO else 0.0
     return float(value) if math.isfinite(value) else 0.0
 
 

@@ -164,7 +164,7 @@ class _Work:
     def __init__(self, cases: Cases, options: dict[str, Any], kept: int, law: Figures | None, *, lanes: bool):
         self.cases, self.options, self.kept, self.lanes = cases, options, kept, lanes
         self.I, self.D, differing = _template(cases, options)
-        integers, doubles = _own(cases, self.I, differing, options)
+        integers, doubles = _own(cases, self.I, differing, options["start"])
         self.integers = np.ascontiguousarray(np.column_stack([values for _, values in integers]), dtype=np.int64)
         self.doubles = np.ascontiguousarray(np.column_stack([values for _, values in doubles]), dtype=np.float64)
         self.places = np.concatenate([place for place, _ in (*integers, *doubles)]).astype(np.int64)
@@ -249,7 +249,7 @@ def _template(cases: Cases, options: dict[str, Any]) -> tuple[np.ndarray, np.nda
         )
         places = np.flatnonzero(with_them != without)
         differing = np.column_stack([places, without[places], with_them[places]])
-    D[L.CLOSES] = energy_held(options["energy_tolerance"], options["rtol"], integrals=always)
+    D[L.CLOSES] = energy_held(options["energy_tolerance"], options["rtol"], cases.system)
     return I, D, differing
 
 
@@ -260,7 +260,7 @@ def _integrals(cases: Cases, control: Control) -> bool:
 _Columns = list[tuple[np.ndarray, np.ndarray]]
 
 
-def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, options: dict[str, Any]) -> tuple[_Columns, _Columns]:
+def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, start: float) -> tuple[_Columns, _Columns]:
     """What each run puts into its copy of the template: places in I and in D, and a row of values for each run."""
     integers: _Columns = [(I[L.SIDE] + np.arange(cases.sides.shape[1]), cases.sides)]
     doubles: _Columns = [(I[L.Y] + np.arange(cases.states.shape[1]), cases.states)]
@@ -269,12 +269,10 @@ def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, options: dict[str, 
         doubles.append((np.array(coefficient_places(cases.system, I), dtype=np.int64), cases.constants[2]))
         doubles.append((I[L.LIMIT] + np.arange(I[L.NU]), cases.constants[3]))
     if len(cases.distinct) > 1:
-        _own_controls(cases, I, options["start"], integers, doubles)
+        _own_controls(cases, I, start, integers, doubles)
     if len(differing):
         flags = np.array([int(_integrals(cases, control)) for control in cases.controls])
         integers.append((differing[:, 0], differing[:, 1 + flags].T))
-        held = [energy_held(options["energy_tolerance"], options["rtol"], integrals=bool(flag)) for flag in flags]
-        doubles.append((np.array([L.CLOSES]), np.array(held)[:, None]))
     return integers, doubles
 
 
