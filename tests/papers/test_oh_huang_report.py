@@ -9,8 +9,9 @@ from saltus import registry
 from saltus.robots import find_robot
 from saltus.studies import find_paper
 from saltus.studies._paper import VERDICTS
+from saltus.studies.papers._oh_huang_found import Model
+from saltus.studies.papers._oh_huang_numbers import LOGGED, LOGGED_LATER
 from saltus.studies.papers._oh_huang_program import Program, matrices
-from saltus.studies.papers.oh_huang import LOGGED, LOGGED_LATER, Model
 
 
 @pytest.fixture(scope="module")

@@ -296,8 +296,12 @@ def experiment(
 ) -> _Experiment:
     acting: Any = None
     start: dict[str, float] = {}
+    if until is not None and until <= 0:
+        raise InputError(f"time runs forward: --until must be greater than 0 s, got {until:g}")
     if profile is not None:
         if profile not in system.profiles:
+            if profile.lower().endswith(".csv"):
+                raise InputError(f"a profile in a file is read by --controller points --control file={profile}")
             raise unknown_name("profile", profile, system.profiles, system.name)
         if controller is not None or control:
             raise InputError("give --profile or --controller with its --control options, not both")

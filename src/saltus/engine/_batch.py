@@ -128,6 +128,11 @@ class Batch:
         return self.integers[:, M.R_REJECTED]
 
     @property
+    def tightened(self) -> np.ndarray:
+        """How often rtol and atol of each run were made a tenth, to hold the energy balance."""
+        return self.integers[:, M.R_TIGHTER]
+
+    @property
     def saturated(self) -> np.ndarray:
         """Whether an actuator's limit ever cut the controller's wish."""
         cut: np.ndarray = self.integers[:, M.R_SATURATED] > 0

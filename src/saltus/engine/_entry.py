@@ -240,6 +240,9 @@ def enter(I, D, events):
     """
     never_inline()
     t, y = D[L.T], I[L.Y]
+    if I[L.ENTRY] != L.CAUSE_BREAK and I[L.ENTRY] != L.CAUSE_SAMPLE:
+        for i in range(I[L.NX]):
+            D[I[L.LOW] + i] = 0.0  # an event puts the state where it is
     kinematics(I, D, t, y)
     if I[L.ENTRY] == L.CAUSE_COMMAND:
         flags_of_closed(I)

@@ -82,6 +82,8 @@ def land(I, D, t, h, s, which):
         length -= change
     if I[L.WATCH] == 0 and (keep_dense(I, D, t, length) if slid else step(I, D, t, length, DENSE_ONLY)) != 0:
         return -1.0
+    for i in range(I[L.N]):
+        D[I[L.LOWN] + i] = 0.0  # of steps made only to get here
     return length
 
 

@@ -70,6 +70,7 @@ _STATE = [
     "FAILED",  # a law of figures did
     "WATCH",  # no step is kept: its energies are watched instead
     "FIRST_EVENT",  # number of the event in the first row of the record
+    "TIGHTER",  # how often the tolerances were made tighter, for the sake of the energy balance
 ]
 
 # Blocks of D.
@@ -77,6 +78,8 @@ _DOUBLES = [
     "Y",  # state at the start of the step
     "YN",  # at its end
     "YS",  # at a stage
+    "LOW",  # what rounding took from the state at the start of the step, and at its end
+    "LOWN",
     "YD",  # on the dense output, and its derivative and forces
     "KD",
     "LAMD",
@@ -182,9 +185,9 @@ def __getattr__(name: str) -> int:
 
 # The energy balance: lost in impacts, what energy and these losses were at the start, potential
 # energy there, largest energy seen, residual of the balance now and at its largest, steepest energy,
-# largest product of inputs and coordinates.
-(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED) = range(13, 21)
-D_HEADER = 21
+# largest product of inputs and coordinates; and how far the balance may be missed, if that is held.
+(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED, CLOSES) = range(13, 22)
+D_HEADER = 22
 
 # Fields of an event's row, before its vectors.
 (E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)

@@ -18,7 +18,7 @@ from saltus.engine._guards import (
     same_time,
     screen,
 )
-from saltus.engine._record import close_event, open_event, record_step
+from saltus.engine._record import close_event, open_event, record_step, watch
 from saltus.engine._status import (
     COLLAPSE,
     EVENT_LIMIT,
@@ -43,6 +43,7 @@ def accept(I, D):
         D[k + i] = D[last + i]
     for i in range(I[L.N]):
         D[y + i] = D[yn + i]
+        D[I[L.LOW] + i] = D[I[L.LOWN] + i]
     for r in range(nr):
         D[I[L.LAM] + r] = D[I[L.LAM] + (I[L.NSTAGE] - 1) * nr + r]
 
@@ -62,6 +63,7 @@ def settle(I, D, t):
     project(I, D, yn)
     for i in range(I[L.NX]):
         D[change + i] += D[yn + i]
+        D[I[L.LOWN] + i] = 0.0
 
 
 @compiled
@@ -175,6 +177,13 @@ def advance(I, D, steps, events):
                 else:
                     kinematics(I, D, t + h, I[L.YN])
                     guards(I, D, I[L.LAM] + (I[L.NSTAGE] - 1) * I[L.NROW], I[L.G1])
+        if (I[L.WATCH] == 1 or D[L.CLOSES] > 0.0) and watch(I, D, t, h):
+            I[L.NREJECT] += 1
+            I[L.REJECTED] = 1
+            D[L.H] = 0.5 * h
+            if D[L.H] <= ulp(t):
+                return COLLAPSE
+            continue
         record_step(I, D, steps, t, h)
         accept(I, D)
         I[L.COMMANDED] = 0

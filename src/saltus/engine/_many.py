@@ -12,7 +12,7 @@ from saltus.engine._status import EVENTS_FULL, FINISHED, INTERRUPTED, NOT_FINITE
 HEAD = 9
 
 # Whole numbers that a run leaves, before its statuses and the cause, guard and statuses of each kept event.
-(R_CODE, R_STEPS, R_REJECTED, R_EVENTS, R_SATURATED, R_REDUNDANT, R_STATUSES) = range(7)
+(R_CODE, R_STEPS, R_REJECTED, R_EVENTS, R_SATURATED, R_REDUNDANT, R_TIGHTER, R_STATUSES) = range(8)
 
 # Numbers that it leaves, before its state, the times of the kept events and the figures.
 (R_TIME, R_RESIDUAL, R_WORST, R_LARGEST, R_STEEPEST, R_PUSHED, R_STATE) = range(7)
@@ -101,6 +101,7 @@ def summarise(I, D, code, counts, first, results, second):
     counts[first + R_EVENTS] = I[L.NEVENT]
     counts[first + R_SATURATED] = I[L.SATURATED]
     counts[first + R_REDUNDANT] = I[L.REDUNDANT]
+    counts[first + R_TIGHTER] = I[L.TIGHTER]
     counts[first + R_CODE] = code
 
 

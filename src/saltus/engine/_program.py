@@ -110,10 +110,12 @@ def batch_loop(*, lanes: bool) -> tuple[Any, int, Any]:
 
 
 @lru_cache(maxsize=64)
-def _step(method: str, n: int) -> Any:
-    """The step of a method for a number of integrated quantities."""
+def _step(method: str, n: int, carried: bool) -> Any:
+    """The step of a method for a number of integrated quantities, with what rounding takes from them or without."""
     tableau = find_method(method)
-    return compile_entry(step_part(tableau, n), PART, f"{method}-{n}", _ENGINE_KEY + step_source(tableau, n))
+    key = _ENGINE_KEY + step_source(tableau, n, carried=carried)
+    name = f"{method}-{n}" + ("-carried" if carried else "")
+    return compile_entry(step_part(tableau, n, carried=carried), PART, name, key)
 
 
 @lru_cache(maxsize=16)
@@ -290,8 +292,9 @@ def _new_arenas(
         "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients,
     }  # fmt: skip
     doubles = {
-        "Y": ny, "YN": ny, "YS": ny, "YD": ny, "KD": ny, "LAMD": nr, "K": tableau.evaluations * ny,
-        "LAM": tableau.evaluations * nr, "DENSE": tableau.coefficients * ny, "U": nu, "MEM": memory,
+        "Y": ny, "YN": ny, "YS": ny, "LOW": ny, "LOWN": ny, "YD": ny, "KD": ny, "LAMD": nr,
+        "K": tableau.evaluations * ny, "LAM": tableau.evaluations * nr, "DENSE": tableau.coefficients * ny, "U": nu,
+        "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
@@ -335,7 +338,7 @@ def _new_arenas(
     ):
         I[place] = made.address(name)
     I[L.NSTAGE], I[L.NEXTRA], I[L.ORDER] = tableau.count, len(tableau.extra_stages), tableau.order
-    I[L.STEP] = _step(method, n).place
+    I[L.STEP] = _step(method, n, integrals).place
     for place, address in _parts(nunit, ng).items():
         I[place] = address
     if nunit:

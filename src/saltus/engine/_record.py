@@ -6,15 +6,19 @@ from saltus._native import compiled, never_inline
 from saltus.engine import _layout as L
 from saltus.engine._flow import energies
 
+# No relative tolerance is made tighter than this: the rest is rounding.
+TIGHTEST = 1e-14
+
+# An energy is not known better than by some roundings of its largest value.
+ROUNDINGS = 2 * 2.2e-16
+
 
 @compiled
 def record_step(I, D, steps, t, h):
     """Store a step: when, how long, its inputs and its dense output."""
-    if I[L.WATCH] == 1:
-        watch(I, D, t, h)
-        I[L.NSTEP] += 1
-        return
     I[L.NSTEP] += 1
+    if I[L.WATCH] == 1:
+        return
     row = I[L.NRECORD] * I[L.STEP_ROW]
     steps[row + L.S_TIME] = t
     steps[row + L.S_LENGTH] = h
@@ -33,7 +37,12 @@ def record_step(I, D, steps, t, h):
 
 @compiled
 def watch(I, D, t, h):
-    """Follow the energy balance over a step: energy now, less energy at the start, less work, plus losses."""
+    """Follow the energy balance over a step: energy now, less energy at the start, less work, plus losses.
+
+    Returns whether the step is to be made again: the balance would be missed by more than it may be by
+    now, and tolerances are a tenth from here on. Of what it may be missed by, a fifth is for the tolerances
+    as given, less for those between, and two thirds are for the tightest and for rounding.
+    """
     never_inline()
     if I[L.NSTEP] == 0:
         energies(I, D, t, I[L.Y])
@@ -44,8 +53,18 @@ def watch(I, D, t, h):
     yn, nx = I[L.YN], I[L.NX]
     energies(I, D, t + h, yn)
     e = I[L.ENERGIES]
+    work, damping, friction = D[yn + nx], D[yn + nx + 1], D[yn + nx + 2]
+    if D[L.CLOSES] > 0.0 and D[L.RTOL] > 1.001 * TIGHTEST:
+        residual = D[e] + D[e + 1] + D[L.LOST] - D[L.BALANCE] - work + damping + friction
+        allowed = D[L.CLOSES] * (0.35 - 0.15 * 0.5 ** I[L.TIGHTER])
+        if abs(residual) > max(allowed, ROUNDINGS * max(D[L.LARGEST], D[e])):
+            D[L.ATOL] *= max(0.1, TIGHTEST / D[L.RTOL])
+            D[L.RTOL] = max(0.1 * D[L.RTOL], TIGHTEST)
+            I[L.TIGHTER] += 1
+            return True
     D[L.PUSHED] = max(D[L.PUSHED], D[e + 4])
-    follow_energy(D, D[e], D[e + 1], D[e + 2], D[e + 3], D[yn + nx], D[yn + nx + 1], D[yn + nx + 2])
+    follow_energy(D, D[e], D[e + 1], D[e + 2], D[e + 3], work, damping, friction)
+    return False
 
 
 @compiled

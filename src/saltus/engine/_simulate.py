@@ -24,6 +24,10 @@ from saltus.hybrid import HybridSystem
 
 _BUDGET = 20_000
 
+# How far the energy balance may be missed where nothing else is said, J; and up to which relative tolerance
+# that is held: who asks for less gets less.
+ENERGY_TOLERANCE, HELD_UP_TO = 1e-10, 1e-10
+
 
 def bind(controller: Any, system: HybridSystem) -> Control:
     """A controller in the form that the loop calls; a bare function is sampled every millisecond."""
@@ -55,6 +59,7 @@ def simulate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     method: str = "dopri5",
+    energy_tolerance: float | None = None,
     max_step: float = math.inf,
     first_step: float | None = None,
     output_step: float | None = None,
@@ -80,6 +85,12 @@ def simulate(
         Which grips are ``closed``, ``open`` or ``reaching`` at the start, where not as the robot says.
     rtol, atol
         Relative and absolute error per step.
+    energy_tolerance
+        How far the energy balance (see ``run.check``) may be missed, J. Where it is about to be missed,
+        rtol and atol are a tenth for the rest of the run, and again, down to an rtol of 1e-14. What is left
+        then is rounding: some 1e-15 of the largest energy, with parts of it that cancel and angles of many
+        turns. If not given, 1e-10 for a system with contacts where rtol is at most 1e-10. ``math.inf``
+        leaves the tolerances alone.
     output_step
         Spacing of the samples in ``run.dataset``, s; a thousandth of the run if not given.
     raise_errors
@@ -96,18 +107,20 @@ def simulate(
         system = system.with_parameters(**parameters)
     until = system.until if until is None else until
     _check_numbers(start, until, rtol, atol, max_step, first_step, output_step, max_steps, max_events)
+    check_energy_tolerance(energy_tolerance)
     x0 = system.state(state)
     control = bind(controller, system)
     gaps, own = system.kinematics(start, x0) if system.units or system.guards else (np.zeros(0), np.zeros(0))
     statuses = system.start_statuses(mode)
     _check_start(system, gaps, own)
     _check_grips(system, statuses, x0)
-    integrals = bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
+    integrals = counts_work(system, control)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
     I[I[L.STATUS] : I[L.STATUS] + len(statuses)] = statuses
     I[I[L.SIDE] : I[L.SIDE] + own.size] = system.guard_sides(start, x0, own)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
+    D[L.CLOSES] = energy_held(energy_tolerance, rtol, system)
     steps, events, code = _run(I, D, engine().advance, control, progress)
     run = Trajectory(
         system=system,
@@ -129,6 +142,24 @@ def simulate(
             raise RunInterrupted(run.failure_message(), run) from control.failure
         raise RunFailed(run.failure_message(), run) from control.failure
     return run
+
+
+def counts_work(system: HybridSystem, control: Control) -> bool:
+    """Whether a run has work and losses to integrate."""
+    return bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
+
+
+def check_energy_tolerance(value: Any) -> None:
+    """Refuse a tolerance that no balance can be held to."""
+    if value is not None and (not isinstance(value, Real) or not float(value) > 0):
+        raise InputError(f"energy_tolerance must be a positive number, in joules, got {value!r}")
+
+
+def energy_held(value: float | None, rtol: float, system: HybridSystem) -> float:
+    """To what the loop holds the energy balance, J; zero for nothing."""
+    if value is None:
+        return ENERGY_TOLERANCE if system.units and rtol <= HELD_UP_TO else 0.0
+    return float(value) if math.isfinite(value) else 0.0
 
 
 def _check_numbers(
@@ -168,7 +199,7 @@ def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> Non
     for guard, value in zip(system.guards, own, strict=True):
         if guard.no_start and abs(value) < 1e-9:
             raise InputError(
-                f"start of {system.name} is where {guard.about or guard.name}: {value:.1g} must not be zero"
+                f"start of {system.name} is where {guard.about or guard.name} ({guard.name!r} is zero); it must not be"
             )
     for guard, value in zip(system.guards, own, strict=True):
         if guard.action != "ignore" and not math.isfinite(value):

@@ -22,7 +22,14 @@ from saltus.engine._cases import Cases, read_cases
 from saltus.engine._control import Control
 from saltus.engine._figures import Figures, at_the_end, expressions_of
 from saltus.engine._program import arenas, batch_loop, coefficient_places
-from saltus.engine._simulate import _check_numbers, _fill, _next_sample
+from saltus.engine._simulate import (
+    _check_numbers,
+    _fill,
+    _next_sample,
+    check_energy_tolerance,
+    counts_work,
+    energy_held,
+)
 from saltus.engine._tableau import find_method
 from saltus.engine._trajectory import Trajectory
 from saltus.engine._wide import WIDTH, block_size, lane_kernels
@@ -48,6 +55,7 @@ def simulate_many(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     method: str = "dopri5",
+    energy_tolerance: float | None = math.inf,
     max_step: float = math.inf,
     max_steps: int = 10_000_000,
     max_events: int = 100_000,
@@ -61,7 +69,7 @@ def simulate_many(
     """Simulate a system many times in compiled code on all cores.
 
     How many is told by whatever is given for each run; the rest holds for all. Each run is, bit by
-    bit, that of `simulate`; or, made in lanes, the same but for rounding.
+    bit, that of `simulate` with the same options; or, made in lanes, the same but for rounding.
 
     Parameters
     ----------
@@ -83,9 +91,13 @@ def simulate_many(
         "summary", or "records" to make the trajectories too, as ``batch.runs``.
     threads
         How many; one for each core if not given. The results do not depend on it.
+    energy_tolerance
+        As in `simulate`, but if it is not given the tolerances are left alone: of many runs some are so wild
+        that holding their energy balance takes most of the time. ``None`` holds it as `simulate` does.
     lanes
         Whether runs go side by side through vector instructions, which is faster: possible where the
-        system has no units, no damping and no controller, and done there if not said otherwise.
+        system has no units, no damping, no controller and no energy tolerance, and done there if not said
+        otherwise.
     progress
         Called now and then with the number of runs made and that of all.
     """
@@ -94,13 +106,14 @@ def simulate_many(
     until = system.until if until is None else until
     _check_numbers(start, until, rtol, atol, max_step, None, None, max_steps, max_events)
     _check_choices(events_kept, keep, threads)
+    check_energy_tolerance(energy_tolerance)
     options = {
         "until": until, "start": start, "rtol": rtol, "atol": atol, "method": method, "max_step": max_step,
-        "max_steps": max_steps, "max_events": max_events, "mode": mode,
+        "max_steps": max_steps, "max_events": max_events, "mode": mode, "energy_tolerance": energy_tolerance,
     }  # fmt: skip
     law, names, at_end = _read_figures(system, figures)
     cases = read_cases(system, states, parameters, controllers, start, mode)
-    work = _Work(cases, options, events_kept, law, lanes=_choose_lanes(cases, lanes))
+    work = _Work(cases, options, events_kept, law, lanes=_choose_lanes(cases, lanes, energy_tolerance))
     threads = min(threads or _cores(), len(cases))
     with _interrupts_noted(work.stop) as noted:
         _spread(work, len(cases), _chunk(len(cases), threads, work.lanes), threads, progress)
@@ -121,9 +134,13 @@ def _check_choices(kept: Any, keep: Any, threads: Any) -> None:
         raise InputError(f"threads must be a positive whole number, got {threads!r}")
 
 
-def _choose_lanes(cases: Cases, wanted: bool | None) -> bool:
+def _choose_lanes(cases: Cases, wanted: bool | None, held: float | None) -> bool:
     """Whether the runs can, and shall, be made side by side."""
     possible = not cases.system.units and not any(_integrals(cases, control) for control in cases.distinct)
+    if held is not None and math.isfinite(held):
+        if wanted:
+            raise InputError("lanes hold no energy_tolerance: leave out one of them")
+        return False
     if wanted and not possible:
         raise InputError(f"lanes are for systems without units, damping and controllers, {cases.system.name} has some")
     return possible and len(cases) >= WIDTH if wanted is None else bool(wanted)
@@ -232,12 +249,12 @@ def _template(cases: Cases, options: dict[str, Any]) -> tuple[np.ndarray, np.nda
         )
         places = np.flatnonzero(with_them != without)
         differing = np.column_stack([places, without[places], with_them[places]])
+    D[L.CLOSES] = energy_held(options["energy_tolerance"], options["rtol"], cases.system)
     return I, D, differing
 
 
 def _integrals(cases: Cases, control: Control) -> bool:
-    system = cases.system
-    return bool(system.units) or control.kind != L.PASSIVE or bool(system.mechanism.viscous)
+    return counts_work(cases.system, control)
 
 
 _Columns = list[tuple[np.ndarray, np.ndarray]]

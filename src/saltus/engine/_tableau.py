@@ -75,10 +75,22 @@ def _combination(weights: tuple[float, ...]) -> str:
     return " + ".join(f"{weight!r} * D[k{j} + i]" for j, weight in enumerate(weights) if weight != 0.0)
 
 
-def _stage(target: str, weights: tuple[float, ...], node: float, j: int) -> list[str]:
+def _stage(target: str, weights: tuple[float, ...], node: float, j: int, *, carried: bool = False) -> list[str]:
+    change = f"h * ({_combination(weights)})"
+    lines = [f"    D[{target} + i] = D[y + i] + {change}"]
+    if carried:
+        # what rounding takes from a sum is known exactly [knuth1998, 4.2.2], and goes into the next one [kahan1965]
+        lines = [
+            f"    change = {change} + D[I[L.LOW] + i]",
+            "    old = D[y + i]",
+            "    new = old + change",
+            "    gone = new - old",
+            "    D[I[L.LOWN] + i] = (old - (new - gone)) + (change - gone)",
+            f"    D[{target} + i] = new",
+        ]
     return [
         "for i in range(n):",
-        f"    D[{target} + i] = D[y + i] + h * ({_combination(weights)})",
+        *lines,
         f"code = rate(I, D, t + {node!r} * h, {target}, k{j}, lam + {j} * nr, simple)",
         "if code != 0:",
         "    return code",
@@ -106,11 +118,12 @@ def _error(tableau: Tableau) -> list[str]:
     return [*lines, "D[L.ERROR] = math.sqrt(total / n)"]
 
 
-def step_source(tableau: Tableau, n: int) -> str:
+def step_source(tableau: Tableau, n: int, *, carried: bool = False) -> str:
     """Python source of the part behind `step` for one method and one number of integrated quantities.
 
     Stages are unrolled and the length of the loops is a constant, which lets the compiler keep
-    everything in registers.
+    everything in registers. What rounding takes from the state in one step may be ``carried`` to the
+    next: then it does not add up, which matters for the energy of what whirls for thousands of steps.
     """
     last = tableau.count - 1
     head = [f"n, ny, nr, y, k0 = {n}, I[L.NY], I[L.NROW], I[L.Y], I[L.K]"]
@@ -122,7 +135,8 @@ def step_source(tableau: Tableau, n: int) -> str:
     ]
     stages: list[str] = []
     for j in range(1, tableau.count):
-        stages += _stage("yn" if j == last else "ys", tableau.stages[j], tableau.nodes[j], j)
+        target = "yn" if j == last else "ys"
+        stages += _stage(target, tableau.stages[j], tableau.nodes[j], j, carried=carried and j == last)
     stages += _error(tableau)
     stages += [f"if what == {NO_DENSE} or (what == {IF_ACCEPTED} and not total <= n):", "    return 0"]
     dense: list[str] = []
@@ -144,10 +158,10 @@ def step_source(tableau: Tableau, n: int) -> str:
     return "\n".join(["def step_part(I, D, t, h, what, b, c):", *(f"    {line}" for line in body)]) + "\n"
 
 
-def step_part(tableau: Tableau, n: int) -> Any:
+def step_part(tableau: Tableau, n: int, *, carried: bool = False) -> Any:
     """The part behind `step` for one method, ready to be compiled."""
     scope: dict[str, Any] = {"__name__": __name__, "L": L, "rate": rate, "math": math}
-    exec(compile(step_source(tableau, n), f"<step of {tableau.name}>", "exec"), scope)
+    exec(compile(step_source(tableau, n, carried=carried), f"<step of {tableau.name}>", "exec"), scope)
     return scope["step_part"]
 
 

@@ -95,6 +95,11 @@ class Trajectory:
         return int(self.integers[L.NREJECT])
 
     @property
+    def tightened(self) -> int:
+        """How often rtol and atol were made a tenth, to hold the energy balance."""
+        return int(self.integers[L.TIGHTER])
+
+    @property
     def saturated(self) -> bool:
         """Whether an actuator's limit ever cut the controller's wish."""
         return bool(self.integers[L.SATURATED])
