@@ -22,6 +22,11 @@ def optimize_command(
     reading: Annotated[str | None, typer.Option(help="How its rules are read: strict or until-impact.")] = None,
     time: Annotated[float, typer.Option(help="How long to search, s.")] = 600.0,
     seed: Annotated[int, typer.Option(help="Of the random candidates.")] = 0,
+    mixes: Annotated[
+        float,
+        typer.Option(help="Judge by what is kept when everything is off at random, so many times its usual size."),
+    ] = 0.0,
+    polish: Annotated[float, typer.Option(help="Then polish by collocation for so long, s.")] = 0.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the best in the folder.")] = False,
     set_: Parameters = None,
     out: Out = Path("out"),
@@ -32,13 +37,15 @@ def optimize_command(
 
     if not time > 0:
         raise InputError(f"--time must be positive, got {time:g} s")
+    if not mixes >= 0 or not polish >= 0:
+        raise InputError(f"--mixes and --polish must not be negative, got {mixes:g} and {polish:g}")
     if seed < 0:
         raise InputError(f"--seed must not be negative, got {seed}")
     names = optimize.problem_names(robot)
     if not names:
         changed_robot(robot, None, None, None)
         raise InputError(f"{robot} has no problems")
-    chosen = optimize.find_problem(problem or names[0], changed_robot(robot, set_, None, None), reading)
+    chosen = optimize.find_problem(problem or names[0], changed_robot(robot, set_, None, None), reading, mixes)
     folder(out)
     file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}.json"
     with Progress(time, quiet=as_json, doing="searching") as show:
@@ -48,10 +55,22 @@ def optimize_command(
         )  # fmt: skip
     trial = chosen.trial(best.values)
     verdict = optimize.verdict(chosen, trial)
+    polished: dict[str, Any] = {}
+    if polish and chosen.polish is not None and verdict.value is not None:
+        motion = chosen.polish(verdict.run, polish)
+        other = optimize.Trial(motion.start, motion.controller())
+        found = optimize.verdict(chosen, other)
+        taken = found.value is not None and found.clean and found.value > verdict.value
+        polished = {"polish": {"message": motion.message, "promised": motion.value, **found.to_dict(), "taken": taken}}
+        trial, verdict = (other, found) if taken else (trial, verdict)
     content: dict[str, Any] = {
         "problem": chosen.name, "objective": chosen.objective, **verdict.to_dict(), "start": dict(trial.start),
+        **polished,
         "runs": best.runs, "seconds": best.seconds, "file": str(file),
     }  # fmt: skip
+    if chosen.mixes is not None:
+        kept = optimize.robustness(chosen, trial, chosen.mixes.held_out())
+        content["robustness"] = kept.to_dict()
     rows = optimize.torque_table(verdict.run)
     lines = [["t", *chosen.robot.mechanism.actuators], *(map(repr, row) for row in rows.tolist())]
     write(file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())

@@ -8,6 +8,7 @@ from typing import Any
 from saltus import registry
 from saltus.control._function import Compiled, Continuous, Sampled
 from saltus.control._protocol import Controller
+from saltus.control._track import Track
 from saltus.control.constant import Constant
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
@@ -33,6 +34,7 @@ __all__ = [
     "Sine",
     "SwapAtLevel",
     "Timed",
+    "Track",
     "controller_names",
     "find_controller",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from saltus._native import pointer_to
+from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
@@ -89,7 +90,7 @@ def simulate(
         How far the energy balance (see ``run.check``) may be missed, J. Where it is about to be missed,
         rtol and atol are a tenth for the rest of the run, and again, down to an rtol of 1e-14. What is left
         then is rounding: some 1e-15 of the largest energy, with parts of it that cancel and angles of many
-        turns. If not given, 1e-10 for a system with contacts where rtol is at most 1e-10. ``math.inf``
+        turns. If not given, 1e-10 for a system with ground contacts where rtol is at most 1e-10. ``math.inf``
         leaves the tolerances alone.
     output_step
         Spacing of the samples in ``run.dataset``, s; a thousandth of the run if not given.
@@ -158,7 +159,8 @@ def check_energy_tolerance(value: Any) -> None:
 def energy_held(value: float | None, rtol: float, system: HybridSystem) -> float:
     """To what the loop holds the energy balance, J; zero for nothing."""
     if value is None:
-        return ENERGY_TOLERANCE if system.units and rtol <= HELD_UP_TO else 0.0
+        grounded = any(unit.kind == GROUND for unit in system.units)
+        return ENERGY_TOLERANCE if grounded and rtol <= HELD_UP_TO else 0.0
     return float(value) if math.isfinite(value) else 0.0
 
 

@@ -175,10 +175,10 @@ class Mechanism:
         self.points[name] = made
         return made
 
-    def actuator(self, name: str, on: str, *, limit: Any = math.inf) -> None:
-        """Drive a coordinate: a torque on an angle, a force on a length; ``|u| <= limit``."""
+    def actuator(self, name: str, on: str, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
+        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``."""
         self._new(name, self.actuators, "actuator")
-        along = self._q[self.index(on)]
+        along = gain * self._q[self.index(on)]
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)
 

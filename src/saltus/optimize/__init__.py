@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from saltus import registry
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+from saltus.optimize._collocation import Arc, Motion, collocate, cut
+from saltus.optimize._mixes import Mixes, Robustness, robustness
 from saltus.optimize._problem import Problem, Stage, Trial
 from saltus.optimize._search import Best, Progress, read_best, search
 from saltus.optimize._verdict import Verdict, torque_table, verdict
 from saltus.robots import find_robot
 
 __all__ = [
+    "Arc",
     "Best",
+    "Mixes",
+    "Motion",
     "Problem",
     "Progress",
+    "Robustness",
     "Stage",
     "Trial",
     "Verdict",
+    "collocate",
+    "cut",
     "find_problem",
     "problem_names",
     "read_best",
+    "robustness",
     "search",
     "torque_table",
     "verdict",
@@ -34,14 +44,25 @@ def problem_names(robot: str | None = None) -> list[str]:
     return [n for n in names if robot is None or getattr(registry.load("problems", n), "ROBOT", None) == robot]
 
 
-def find_problem(name: str, robot: HybridSystem | None = None, reading: str | None = None) -> Problem:
-    """The problem of that name, for its robot or for one with other parameters, as it is read."""
+def find_problem(
+    name: str, robot: HybridSystem | None = None, reading: str | None = None, mixes: float = 0.0
+) -> Problem:
+    """The problem of that name, for its robot or for one with other parameters, as it is read.
+
+    With ``mixes`` candidates are judged by what they keep if everything is off at random, so many times its own mixes.
+    """
     module = registry.load("problems", name)
     meant: Any = getattr(module, "ROBOT", None)
     system = find_robot(meant) if robot is None else robot
     if meant not in (system.origin, system.name):
         raise InputError(f"problem {name} is for {meant}, not for {system.name}")
-    made = module.PROBLEM(system) if reading is None else module.PROBLEM(system, reading)
+    words: dict[str, Any] = {} if reading is None else {"reading": reading}
+    if mixes:
+        own: Any = getattr(module, "MIXES", None)
+        if own is None:
+            raise InputError(f"problem {name} does not say what may be off: it has no MIXES")
+        words["mixes"] = replace(own, size=mixes)
+    made = module.PROBLEM(system, **words)
     if not isinstance(made, Problem):
         raise InputError(f"PROBLEM of {module.__file__} must make a saltus.optimize.Problem, got {made!r}")
     return made

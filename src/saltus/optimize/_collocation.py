@@ -116,15 +116,14 @@ def collocate(
     smooth
         Weight of the changes of the inputs in what is maximised.
     max_iterations, max_seconds
-        Of each of the two searches, the one for a motion that can be made and the one for the best.
+        When the search gives up.
     """
     program = _Program(system, arcs, _sampled(arcs, guess), margin)
     program.begin(start)
     program.end(finish)
     value = program.least(maximise(program.begins, program.ends))
     options = {"print_level": print_level, "sb": "yes", "max_iter": max_iterations, "max_cpu_time": max_seconds}
-    # first the nearest motion that can be made at all, then the best
-    program.solve(program.near + smooth * program.rough, {**options, "tol": 1e-3, "constr_viol_tol": 1e-7})
+    # the guess is nearly a motion that can be made: a large barrier would only push it away
     message = program.solve(-value + smooth * program.rough, {**options, "tol": 1e-6, "mu_init": 1e-3})
     return program.motion(value, message)
 
@@ -142,7 +141,6 @@ class _Program:
         self.nodes: list[Any] = []
         self.inputs: list[Any] = []
         self.lengths: list[Any] = []
-        self.near: Any = 0
         self.rough: Any = 0
         for k, part in enumerate(parts):
             self._arc(k, *part)
@@ -192,7 +190,6 @@ class _Program:
             # zero where the arc begins or ends, so not there
             inside = points[:, :-1]
             opti.subject_to(ca.vec(mode.away.map(inside.shape[1])(inside)) >= 0)
-        self.near += (ca.sumsqr(nodes - (x / self.scale).T) + ca.sumsqr(inputs - (u / self.limits).T)) / N
         if N > 1:
             self.rough += ca.sumsqr(inputs[:, 1:] - inputs[:, :-1])
         self.nodes.append(X)
@@ -358,6 +355,8 @@ def _pieces(run: Trajectory) -> list[tuple[str, float, float]]:
     pieces: list[tuple[str, float, float]] = []
     begin = run.start_time
     for event in run.events:
+        if event.mode_after == event.mode_before and event.state_after != event.state_before:
+            raise InputError(f"collocation knows plastic impacts only, and at {event.t:.6g} s the guess bounces")
         if event.mode_after != event.mode_before:
             if event.t > begin + BRIEF:
                 pieces.append((event.mode_before, begin, event.t))

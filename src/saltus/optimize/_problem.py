@@ -13,6 +13,8 @@ import numpy as np
 from saltus.engine import Batch, Figures, Trajectory, simulate, simulate_many
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+from saltus.optimize._collocation import Motion
+from saltus.optimize._mixes import Mixes, run_mixes
 
 # How exactly candidates of a search are run, and those that are told of.
 FAST: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8, "max_steps": 3000, "max_events": 60}
@@ -76,6 +78,12 @@ class Problem:
         Guards that must not be crossed, and until when: a function of a run.
     stages
         Searches in some of the numbers that lead to a good start for that in all of them.
+    mixes
+        What may be off: candidates are then judged by what they keep of it in nine of ten mixes.
+    polish
+        A better motion near a run, by collocation through its modes, within so many seconds.
+    lengths
+        The objective of each run of a batch, not a number if a rule is broken: what robustness is measured by.
     """
 
     name: str
@@ -91,6 +99,9 @@ class Problem:
     binding: Callable[[Trajectory], float] = field(default=lambda run: run.end_time)
     stages: Sequence[Stage] = ()
     about: str = ""
+    mixes: Mixes | None = None
+    polish: Callable[[Trajectory, float], Motion] | None = None
+    lengths: Callable[[Batch], np.ndarray] = field(default=lambda batch: np.full(len(batch.status), np.nan))
 
     def __post_init__(self) -> None:
         for name, (low, high) in self.variables.items():
@@ -133,6 +144,9 @@ class Problem:
         run = np.flatnonzero(lacks <= 0)
         if run.size:
             trials = [self.trial(candidates[k]) for k in run]
+            if self.mixes is not None and stage.judge is self.judge:
+                found[run] = self._under_mixes(trials, self.mixes)
+                return found
             names = list(trials[0].start)
             batch = simulate_many(
                 self.robot, {name: np.array([trial.start[name] for trial in trials]) for name in names},
@@ -143,6 +157,14 @@ class Problem:
             found[run] = np.where(np.isfinite(judged) & np.isin(batch.status, GOOD), judged, WORST)
         return found
 
+    def _under_mixes(self, trials: list[Trial], mixes: Mixes) -> np.ndarray:
+        """The score without a mix, or that of the worst tenth over what it must keep, if that is less."""
+        batch = run_mixes(self, trials, mixes, **FAST)
+        judged = np.asarray(self.judge(batch), dtype=float)
+        judged = np.where(np.isfinite(judged) & np.isin(batch.status, GOOD), judged, NOTHING).reshape(len(trials), -1)
+        low = np.quantile(judged[:, 1:], 1 - KEPT, axis=1)
+        return np.minimum(judged[:, 0], np.where(low > 0, low / SHARE, low))
+
     def run(self, trial: Trial, **options: Any) -> Trajectory:
         """One run, exactly."""
         return simulate(
@@ -151,8 +173,11 @@ class Problem:
         )  # fmt: skip
 
 
-# The score of what cannot be run; what cannot even be begun is worth less.
-WORST = -20.0
+# The score of what cannot be run; what cannot even be begun is worth less, one mix of many with no end more.
+WORST, NOTHING = -20.0, -6.0
+
+# Of so many mixes, so large a share of the score is to be kept; a little more than what is asked, for others are drawn.
+KEPT, SHARE = 0.93, 0.9
 
 # Statuses of runs that came to their end.
 GOOD = ("finished", "terminal")

@@ -14,7 +14,7 @@ import numpy as np
 
 from saltus._write import write
 from saltus.errors import InputError
-from saltus.optimize._problem import Problem
+from saltus.optimize._problem import WORST, Problem
 from saltus.optimize._verdict import verdict
 
 
@@ -110,6 +110,8 @@ def search(
 
 def _exactly(problem: Problem, unit: np.ndarray, score: float) -> tuple[np.ndarray, float] | None:
     """A candidate with its score if that is what it is worth when it is made exactly, by all rules."""
+    if score <= WORST:
+        return None
     judged = verdict(problem, problem.trial(problem.values(unit)))
     return (unit, min(score, judged.value)) if judged.value is not None and judged.clean else None
 
