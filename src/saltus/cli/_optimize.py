@@ -80,3 +80,50 @@ def optimize_command(
         print_json(content)
         return
     print_tree(content)
+
+
+@app.command("trade")
+def trade_command(
+    robot: Robot,
+    problem: Annotated[str | None, typer.Option(help="Which problem; the robot's first.")] = None,
+    reading: Annotated[str | None, typer.Option(help="How its rules are read: strict or until-impact.")] = None,
+    sizes: Annotated[str, typer.Option(help="Sizes of the mixes to search with.")] = "0,0.5,1",
+    time: Annotated[float, typer.Option(help="How long to search for each, s.")] = 200.0,
+    seed: Annotated[int, typer.Option(help="Of the random candidates.")] = 0,
+    set_: Parameters = None,
+    out: Out = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Search for the best motion that bears more and more, and draw length against robustness."""
+    from saltus import optimize, show
+
+    try:
+        chosen = sorted({float(word) for word in sizes.split(",")})
+    except ValueError:
+        raise InputError(f"--sizes are numbers with commas between them, got {sizes!r}") from None
+    if not chosen or chosen[0] < 0:
+        raise InputError(f"--sizes must not be negative, got {sizes!r}")
+    if not time > 0:
+        raise InputError(f"--time must be positive, got {time:g} s")
+    names = optimize.problem_names(robot)
+    if not names:
+        changed_robot(robot, None, None, None)
+        raise InputError(f"{robot} has no problems")
+    system = changed_robot(robot, set_, None, None)
+    folder(out)
+    points: dict[float, optimize.Robustness] = {}
+    held = optimize.find_problem(problem or names[0], system, reading, 1.0).mixes
+    with Progress(time * len(chosen), quiet=as_json, doing="searching") as shown:
+        for k, size in enumerate(chosen):
+
+            def tell(now: optimize.Progress, done: float = k * time, size: float = size) -> None:
+                shown(done + now.seconds, f"size {size:g}: best {now.best:.4f}")
+
+            one = optimize.find_problem(problem or names[0], system, reading, size)
+            best = optimize.search(one, seconds=time, seed=seed, file=out / f"trade-{size:g}.json", progress=tell)
+            if held is not None:
+                points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
+    content = {"problem": problem or names[0], "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
+    write(out / "trade.json", json.dumps(plain(content), indent=1).encode())
+    show.save_figure(show.trade_figure(points), out, "trade")
+    print_json(content) if as_json else print_tree(content)

@@ -129,9 +129,10 @@ class Problem:
             self.judge,
             self.figures,
             self.until,
-            width=0.03,
-            patience=100,
-            candidates=60,
+            width=0.005 if self.mixes is None else 0.02,
+            gain=5e-4,
+            patience=150 if self.mixes is None else 60,
+            candidates=60 if self.mixes is None else 30,
             drawn=0,
         )
 

@@ -14,6 +14,7 @@ from saltus.show._runs import (
     snapshot_times,
     snapshots_figure,
 )
+from saltus.show._trade import trade_figure
 
 __all__ = [
     "FORMS",
@@ -34,4 +35,5 @@ __all__ = [
     "snapshot_times",
     "snapshots_figure",
     "surface_figure",
+    "trade_figure",
 ]

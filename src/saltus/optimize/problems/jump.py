@@ -44,10 +44,13 @@ EARLY = 0.6
 SPACING = 0.008
 
 # What may be off: torque by 2 %, friction by 10 %, both angles at the start by a degree.
-MIXES = Mixes({"gain": 0.02, "mu": 0.1}, {"theta1": math.radians(1), "theta2": math.radians(1)})
+MIXES = Mixes({"gain": 0.02, "mu": 0.1}, {"theta1": math.radians(1), "theta2": math.radians(1)}, count=16)
 
 # Pushes, flights and ends of which the best is gone on with.
 TRIES = 3
+
+# Numbers of how the turning in the air is held: a gain, and the angle and speed of the line from foot to head.
+TRIM = ("trim", "lean", "turn")
 
 # Numbers of what is done after the landing.
 AFTER = ("torque", "root_stiffness", "rest", "root_damping")
@@ -60,10 +63,13 @@ COST, AT_MOST = 15.0, 5.0
 
 
 def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
-    """Knots of one spline before the jump, of another in the air, under a stiff spring; then the last four numbers."""
+    """Knots of one spline before the jump, of another in the air, under a stiff spring; then the last four numbers.
+
+    In the air the knee is trimmed by how far the line from foot to head is off what it should be.
+    """
     n, m = int(data[0]), int(data[1])
     if status[0] != 0 and t > data[3 + n]:
-        c = 4 + 2 * n + 2 * m
+        c = 7 + 2 * n + 2 * m
         u[0] = data[c] + data[c + 1] * (data[c + 2] - x[3]) - data[c + 3] * x[7]
         return 0
     first, count = (4, n) if status[0] != 0 else (4 + 2 * n, m)
@@ -79,6 +85,10 @@ def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no
     s = 1 - r
     goal = s * s * ((1 + 2 * r) * va + r * h * ma) + r * r * ((1 + 2 * s) * vb - s * h * mb)
     rate = 6 * r * s * (vb - va) / h + (1 - 4 * r + 3 * r * r) * ma + (3 * r * r - 2 * r) * mb
+    if status[0] == 0:
+        # the more it is folded, the faster the line from foot to head turns
+        c = 4 + 2 * n + 2 * m
+        goal += data[c] * (data[c + 1] + data[c + 2] * (t - data[first]) - x[2] - 0.5 * x[3])
     u[0] = data[2] * (goal - x[3]) + data[3] * (rate - x[7])
     return 0
 
@@ -94,6 +104,7 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
     variables |= {"fly0": angle}
     for k, (low, high) in enumerate(FLIGHT, 1):
         variables |= {f"fly{k}": angle, f"log_fly{k}": (math.log(low), math.log(high))}
+    variables |= {"trim": (-4.0, 4.0), "lean": (0.4, 2.4), "turn": (-2.0, 6.0)}
     variables |= {"torque": (-5.0, 5.0), "root_stiffness": (0.0, 2.2), "rest": (-2.5, 2.5), "root_damping": (0.0, 0.7)}
 
     def judge(batch: Batch) -> np.ndarray:
@@ -126,7 +137,7 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
 def stages(robot: HybridSystem, reading: str, judge: Any, early: float) -> tuple[Stage, ...]:
     """How to leave the ground, judged by how far that can lead; how to come down and what to do then.
 
-    Mixes are borne from the last stage on.
+    Mixes are borne from the last stage on; what leads there holds its posture to the end, since what whirls bears none.
     """
     push = [
         "theta1",
@@ -138,15 +149,17 @@ def stages(robot: HybridSystem, reading: str, judge: Any, early: float) -> tuple
     def far(lean: float) -> Callable[[Batch], np.ndarray]:
         return lambda batch: _potential(batch, robot, lean, early)
 
-    def once(batch: Batch) -> np.ndarray:
-        return judge(batch)  # type: ignore[no-any-return]
+    def calmly(batch: Batch) -> np.ndarray:
+        return _judge(batch, "strict")
 
     return (
         Stage(push, far(MOST), LIFT, 1.3, candidates=60, gain=0.02, patience=20, tries=2 * TRIES),
-        Stage(push, far(LEAN[reading]), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0),
         Stage(
-            [*flight, *AFTER],
-            judge if early else once,
+            push, far(LEAN[reading if early else "strict"]), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0
+        ),
+        Stage(
+            [*flight, *TRIM, *AFTER],
+            judge if early else calmly,
             JUMP_IN_TIME,
             UNTIL,
             candidates=60,
@@ -251,8 +264,9 @@ def trial(values: Mapping[str, float]) -> Trial:
     """The run of a candidate."""
     push, push_times = _knots(values, "push", len(RUN_UP + QUICK), values["theta2"], 0.0)
     flight, flight_times = _knots(values, "fly", len(FLIGHT), values["fly0"], push_times[-1])
+    trim = tuple(values[name] for name in TRIM)
     after = (values["torque"], values["root_stiffness"] ** 2, values["rest"], values["root_damping"] ** 2)
-    data = (len(push), len(flight), STIFFNESS, DAMPING, *push_times, *push, *flight_times, *flight, *after)
+    data = (len(push), len(flight), STIFFNESS, DAMPING, *push_times, *push, *flight_times, *flight, *trim, *after)
     return Trial({name: values[name] for name in ("theta1", "theta2")}, Compiled(follow, data=data))
 
 
