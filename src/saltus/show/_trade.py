@@ -22,9 +22,12 @@ def trade_figure(points: Mapping[float, Robustness], *, what: str = "length (m)"
         axes.plot(kept, lengths, "o-", color=BLUE, label="kept, of 100 mixes")
         axes.plot(fell, lengths, "x:", color=ORANGE, label="came to nothing, of 100 mixes")
         for (size, point), x in zip(ordered, kept, strict=True):
+            if not point.value > 0:
+                continue
             axes.annotate(f"{size:g}", (x, point.value), textcoords="offset points", xytext=(6, 5), fontsize=8)
         axes.axvline(90, color=GREY, linestyle="--", linewidth=0.8)
-        axes.set(xlim=(-4, 104), ylim=(0, 1.15 * max(lengths)), xlabel="mixes (%)", ylabel=what)
+        top = max((length for length in lengths if length > 0), default=1.0)
+        axes.set(xlim=(-4, 104), ylim=(0, 1.15 * top), xlabel="mixes (%)", ylabel=what)
         axes.legend(loc="lower left")
         share = ordered[0][1].share
         axes.set_title(
