@@ -152,11 +152,11 @@ def stages(robot: HybridSystem, reading: str, judge: Any, early: float) -> tuple
     def calmly(batch: Batch) -> np.ndarray:
         return _judge(batch, "strict")
 
+    lean = LEAN[reading if early else "strict"]
+    goals = (MOST,) if lean == MOST else (MOST, lean)
     return (
         Stage(push, far(MOST), LIFT, 1.3, candidates=60, gain=0.02, patience=20, tries=2 * TRIES),
-        Stage(
-            push, far(LEAN[reading if early else "strict"]), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0
-        ),
+        *(Stage(push, far(goal), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0) for goal in goals),
         Stage(
             [*flight, *TRIM, *AFTER],
             judge if early else calmly,
