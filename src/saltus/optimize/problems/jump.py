@@ -36,8 +36,8 @@ RUN_UP, QUICK, FLIGHT = [(0.05, 0.16)] * 4, [(0.01, 0.08)] * 3, [(0.02, 0.2)] * 
 # How stiffly the knee follows, N m/rad and N m s/rad.
 STIFFNESS, DAMPING = 30.0, 0.35
 
-# A foot that leaves the ground sooner, s, had no run-up. What is to bear mixes has none: in so long a time on one
-# foot a degree grows thirtyfold.
+# A foot that leaves the ground sooner, s, had no run-up. What is to bear mixes has none: in so
+# long a time on one foot a degree grows thirtyfold.
 EARLY = 0.6
 
 # Intervals of collocation, s.
@@ -126,7 +126,7 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
         UNTIL,
         rules=POSTURE,
         binding=binding,
-        stages=stages(robot, reading, judge, EARLY if mixes is None else 0.0),
+        stages=stages(robot, reading, judge, calm=mixes is not None),
         about=__doc__.split(": ")[0],
         mixes=mixes,
         lengths=lambda batch: _lengths(batch, reading),
@@ -134,7 +134,7 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
     )
 
 
-def stages(robot: HybridSystem, reading: str, judge: Any, early: float) -> tuple[Stage, ...]:
+def stages(robot: HybridSystem, reading: str, judge: Any, calm: bool) -> tuple[Stage, ...]:
     """How to leave the ground, judged by how far that can lead; how to come down and what to do then.
 
     Mixes are borne from the last stage on; what leads there holds its posture to the end, since what whirls bears none.
@@ -147,19 +147,19 @@ def stages(robot: HybridSystem, reading: str, judge: Any, early: float) -> tuple
     flight = ["fly0", *(f"{name}{k + 1}" for k in range(len(FLIGHT)) for name in ("fly", "log_fly"))]
 
     def far(lean: float) -> Callable[[Batch], np.ndarray]:
-        return lambda batch: _potential(batch, robot, lean, early)
+        return lambda batch: _potential(batch, robot, lean, 0.0 if calm else EARLY)
 
     def calmly(batch: Batch) -> np.ndarray:
         return _judge(batch, "strict")
 
-    lean = LEAN[reading if early else "strict"]
+    lean = LEAN["strict" if calm else reading]
     goals = (MOST,) if lean == MOST else (MOST, lean)
     return (
         Stage(push, far(MOST), LIFT, 1.3, candidates=60, gain=0.02, patience=20, tries=2 * TRIES),
         *(Stage(push, far(goal), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0) for goal in goals),
         Stage(
             [*flight, *TRIM, *AFTER],
-            judge if early else calmly,
+            calmly if calm else judge,
             JUMP_IN_TIME,
             UNTIL,
             candidates=60,
