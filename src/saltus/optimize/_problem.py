@@ -159,12 +159,14 @@ class Problem:
         return found
 
     def _under_mixes(self, trials: list[Trial], mixes: Mixes) -> np.ndarray:
-        """The score without a mix, or that of the worst tenth over what it must keep, if that is less."""
+        """What the worst tenth leaves of the score, over the share it must be; more without a mix is not to be kept."""
         batch = run_mixes(self, trials, mixes, **FAST)
         judged = np.asarray(self.judge(batch), dtype=float)
         judged = np.where(np.isfinite(judged) & np.isin(batch.status, GOOD), judged, NOTHING).reshape(len(trials), -1)
         low = np.quantile(judged[:, 1:], 1 - KEPT, axis=1)
-        return np.minimum(judged[:, 0], np.where(low > 0, low / SHARE, low))
+        own, borne = judged[:, 0], np.where(low > 0, low / SHARE, low)
+        # the more a score without a mix is beyond what is borne, the less of it is kept
+        return np.where((borne > 0) & (own > borne), borne**2 / np.maximum(own, borne), np.minimum(own, borne))
 
     def run(self, trial: Trial, **options: Any) -> Trajectory:
         """One run, exactly."""
