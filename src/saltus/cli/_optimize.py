@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from saltus.cli._app import app
 from saltus.cli._runs import Parameters, changed_robot, draw_run
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_tree
 from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
 
 
 @app.command("optimize")
@@ -41,11 +43,8 @@ def optimize_command(
         raise InputError(f"--mixes and --polish must not be negative, got {mixes:g} and {polish:g}")
     if seed < 0:
         raise InputError(f"--seed must not be negative, got {seed}")
-    names = optimize.problem_names(robot)
-    if not names:
-        changed_robot(robot, None, None, None)
-        raise InputError(f"{robot} has no problems")
-    chosen = optimize.find_problem(problem or names[0], changed_robot(robot, set_, None, None), reading, mixes)
+    system, name = _named(robot, problem, set_)
+    chosen = optimize.find_problem(name, system, reading, mixes)
     folder(out)
     file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}.json"
     with Progress(time, quiet=as_json, doing="searching") as show:
@@ -101,29 +100,38 @@ def trade_command(
         chosen = sorted({float(word) for word in sizes.split(",")})
     except ValueError:
         raise InputError(f"--sizes are numbers with commas between them, got {sizes!r}") from None
-    if not chosen or chosen[0] < 0:
-        raise InputError(f"--sizes must not be negative, got {sizes!r}")
+    if not all(0 <= size < math.inf for size in chosen):
+        raise InputError(f"--sizes must be finite and not negative, got {sizes!r}")
     if not time > 0:
         raise InputError(f"--time must be positive, got {time:g} s")
-    names = optimize.problem_names(robot)
-    if not names:
-        changed_robot(robot, None, None, None)
-        raise InputError(f"{robot} has no problems")
-    system = changed_robot(robot, set_, None, None)
+    if seed < 0:
+        raise InputError(f"--seed must not be negative, got {seed}")
+    system, name = _named(robot, problem, set_)
     folder(out)
     points: dict[float, optimize.Robustness] = {}
-    held = optimize.find_problem(problem or names[0], system, reading, 1.0).mixes
+    held = optimize.find_problem(name, system, reading, 1.0).mixes
     with Progress(time * len(chosen), quiet=as_json, doing="searching") as shown:
         for k, size in enumerate(chosen):
 
             def tell(now: optimize.Progress, done: float = k * time, size: float = size) -> None:
                 shown(done + now.seconds, f"size {size:g}: best {now.best:.4f}")
 
-            one = optimize.find_problem(problem or names[0], system, reading, size)
+            one = optimize.find_problem(name, system, reading, size)
             best = optimize.search(one, seconds=time, seed=seed, file=out / f"trade-{size:g}.json", progress=tell)
             if held is not None:
                 points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
-    content = {"problem": problem or names[0], "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
+    content = {"problem": name, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
     write(out / "trade.json", json.dumps(plain(content), indent=1).encode())
     show.save_figure(show.trade_figure(points), out, "trade")
     print_json(content) if as_json else print_tree(content)
+
+
+def _named(robot: str, problem: str | None, given: Parameters) -> tuple[HybridSystem, str]:
+    """The robot with its parameters, and the problem that is meant: the robot's first if none is named."""
+    from saltus import optimize
+
+    system = changed_robot(robot, given, None, None)
+    names = optimize.problem_names(robot)
+    if not names:
+        raise InputError(f"{robot} has no problems")
+    return system, problem or names[0]

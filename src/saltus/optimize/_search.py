@@ -99,7 +99,7 @@ def search(
                 best.save(file)
         if progress is not None:
             progress(Progress(now, one.runs, one.restarts, -math.inf if best is None else best.score))
-    if best is None:  # it never came to the last stage
+    if best is None:  # nothing clean was found, or the whole problem was never come to
         unit = one.best[1]
         best = Best(problem, unit, float(problem.scores(unit[None])[0]))
     best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts

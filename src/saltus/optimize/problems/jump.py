@@ -115,7 +115,7 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
         return run.end_time if reading == "strict" or landing is None else landing
 
     return Problem(
-        f"jump of {robot.name}, {reading}",
+        f"jump of {robot.name}, {reading}" + ("" if mixes is None else f", mixes {mixes.size:g}"),
         robot.with_guards(**dict.fromkeys(POSTURE, "record")),
         variables,
         trial,
