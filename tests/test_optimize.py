@@ -9,9 +9,10 @@ import pytest
 
 import saltus
 from saltus import Figures, optimize, robots
-from saltus.control import Constant, Schedule
+from saltus.control import Compiled, Constant, Schedule
 from saltus.errors import InputError
 from saltus.optimize import Problem, Stage, Trial
+from saltus.optimize.problems._sure import SIGHT, aimed
 
 
 def height(moment, t, before, after, old, new, guard, p, out):
@@ -123,8 +124,8 @@ def test_a_start_that_is_not_allowed_is_not_run():
 
 
 def test_a_push_is_found_that_leads_far():
-    # the first stage alone, without a run-up: it comes to the same push from most starts
-    jump = optimize.find_problem("jump", reading="until-impact", mixes=1.0)
+    # the first stage alone
+    jump = optimize.find_problem("jump", reading="until-impact")
     stage = jump.stages[0]
     first = Problem(
         "push", jump.robot, {name: jump.variables[name] for name in stage.names},
@@ -164,6 +165,55 @@ def test_mixes_are_drawn_within_their_bounds():
             wrong.draw(hopper)
     with pytest.raises(InputError, match="positive count"):
         optimize.Mixes(count=0)
+
+
+def test_even_mixes_fill_their_box():
+    hopper = robots.hopper()
+    mixes = optimize.Mixes({"mu": 0.1, "gain": 0.02}, count=64)
+    values, _ = mixes.draw(hopper)
+    shares = [(values[name][1:] / hopper.values[name] - 1) / share for name, share in mixes.shares.items()]
+    # in each of 8 by 8 cells one
+    cells = np.floor(4 * (1 + np.array(shares).T)).astype(int)
+    assert {tuple(cell) for cell in cells.tolist()} == {(a, b) for a in range(8) for b in range(8)}
+    assert not mixes.held_out().evenly
+
+
+def aim(t, x, status, memory, p, data, piece, u, request):
+    u[0] = 30.0 * (aimed(x, p, data[0], data[1], 0.05) - x[3]) - 0.35 * x[7]
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "knee", "place"),
+    [
+        ({}, 0.0, 0.53),
+        ({}, 0.0, 0.55),
+        ({}, 0.5, 0.50),
+        ({}, 0.5, 0.55),
+        ({"m": 0.5, "l": 0.14}, 0.0, 0.55),
+        ({"m": 0.5, "l": 0.14}, 0.5, 0.50),
+        ({"g": 8.0}, 0.0, 0.67),
+        ({"g": 8.0}, 0.5, 0.62),
+    ],
+)
+def test_a_flight_with_an_aim_comes_down_there(parameters, knee, place):
+    hopper = robots.hopper(**parameters)
+    start = {"y": 0.05, "theta1": 2.0, "theta2": -0.9, "dx": 1.3, "dy": 2.2, "dtheta1": 1.5}
+    run = saltus.simulate(hopper, start, controller=Compiled(aim, data=(place, knee)), until=2.0)
+    landed = next(event for event in run.events if event.guard == "P.touch").state_before
+    assert landed["x"] == pytest.approx(place, abs=0.004)
+    assert landed["theta2"] == pytest.approx(knee, abs=0.004)
+
+
+def test_a_jump_by_what_is_seen_does_not_chatter_at_its_contacts():
+    jump = optimize.find_problem("jump", reading="until-impact", mixes=1.0)
+    random = np.random.default_rng(5)
+    for _ in range(40):
+        values = jump.values(random.random(len(jump.variables)))
+        if jump.lacks(values) > 0:
+            continue
+        run = jump.run(jump.trial({**values, **dict.fromkeys(SIGHT, 0.0)}), max_events=80)
+        assert run.status.name in ("terminal", "finished")
 
 
 def test_a_torque_gain_is_a_torque():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -97,7 +98,13 @@ class Schedule:
         asked = self._wishes(system)
         parts = (table.shape, starts[:1], starts, table.reshape(-1), [asked.shape[1]], asked.reshape(-1))
         data = np.concatenate(parts)
-        return bind_compiled(law, data, breaks=starts, name="schedule", parameters=_named(system, table.shape))
+        return bind_compiled(
+            law,
+            data,
+            breaks=starts,
+            name="schedule",
+            parameters=_named(tuple(system.mechanism.actuators), table.shape[1:]),
+        )
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)
@@ -143,15 +150,16 @@ def _mirrored(system: HybridSystem) -> dict[str, float]:
     return signs
 
 
-def _named(system: HybridSystem, shape: tuple[int, ...]) -> list[ControlParameter]:
+@lru_cache(maxsize=16)
+def _named(actuators: tuple[str, ...], shape: tuple[int, int]) -> tuple[ControlParameter, ...]:
     """Names of all starts and coefficients; a start moves its break, and the local time of its piece."""
-    pieces, width = shape[1], shape[2]
+    pieces, width = shape
     named = [ControlParameter(f"start{k + 1}", (4 + k,) if k else (3, 4), moves=k) for k in range(pieces - 1)]
-    for a, actuator in enumerate(system.mechanism.actuators):
+    for a, actuator in enumerate(actuators):
         for k in range(1, pieces):
             first = 3 + pieces + (a * pieces + k) * width
             named += [ControlParameter(f"{actuator}.piece{k}.c{j}", (first + j,)) for j in range(width)]
-    return named
+    return tuple(named)
 
 
 def _rectangle(pieces: Any, actuators: int) -> np.ndarray | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import qmc
 
 from saltus.engine import Batch, simulate_many
 from saltus.errors import InputError, unknown_name
@@ -31,6 +32,8 @@ class Mixes:
         How many mixes are drawn, and of which random numbers.
     size
         All of them times this.
+    evenly
+        Spread over the box (Sobol's points) in place of drawn one by one.
     """
 
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -38,6 +41,7 @@ class Mixes:
     count: int = 24
     seed: int = 0
     size: float = 1.0
+    evenly: bool = True
 
     def __post_init__(self) -> None:
         if self.count < 1 or not self.size >= 0:
@@ -45,7 +49,7 @@ class Mixes:
 
     def held_out(self, count: int = 200) -> Mixes:
         """Other mixes of full size, that no search has seen."""
-        return replace(self, count=count, seed=self.seed + 1_000_003, size=1.0)
+        return replace(self, count=count, seed=self.seed + 1_000_003, size=1.0, evenly=False)
 
     def draw(self, system: HybridSystem) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Values of the parameters, and what is added to the states; the first mix is none."""
@@ -55,9 +59,14 @@ class Mixes:
         for name in self.amounts:
             if name not in system.state_names:
                 raise unknown_name("state", name, tuple(system.state_names), system.name)
-        random = np.random.default_rng(self.seed)
-        drawn = self.size * random.uniform(-1, 1, (self.count + 1, len(self.shares) + len(self.amounts)))
-        drawn[0] = 0.0
+        width = len(self.shares) + len(self.amounts)
+        drawn = np.zeros((self.count + 1, width))
+        if self.evenly and width:
+            # few points that fill the box: what bears them bears those between
+            points = qmc.Sobol(width, rng=np.random.default_rng(self.seed)).random(1 << (self.count - 1).bit_length())
+            drawn[1:] = self.size * (2 * points[: self.count] - 1)
+        else:
+            drawn[1:] = self.size * np.random.default_rng(self.seed).uniform(-1, 1, (self.count, width))
         parts = iter(drawn.T)
         values = {name: system.values[name] * (1 + share * next(parts)) for name, share in self.shares.items()}
         return values, {name: amount * next(parts) for name, amount in self.amounts.items()}

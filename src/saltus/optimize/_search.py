@@ -17,6 +17,9 @@ from saltus.errors import InputError
 from saltus.optimize._problem import WORST, Problem
 from saltus.optimize._verdict import verdict
 
+# Of so many drawn candidates one is tried under mixes.
+FEW = 60
+
 
 @dataclass
 class Progress:
@@ -143,8 +146,11 @@ class _Search:
 
     def begin(self, at: np.ndarray | None = None) -> None:
         """Begin at a random point or, in all numbers, at one that is told."""
-        self.at = self.random.random(len(self.problem.variables)) if at is None else at
         self.number = 0 if at is None else len(self.stages) - 1
+        if at is None:
+            varied = [name in self.stages[0].names for name in self.problem.variables]
+            at = np.where(varied, self.random.random(len(varied)), 0.5)
+        self.at = at
         self.tried: list[tuple[float, np.ndarray]] = []
         self.reached: list[np.ndarray] = []
         self._enter()
@@ -162,16 +168,8 @@ class _Search:
         names = list(self.problem.variables)
         self.places = [names.index(name) for name in self.stage.names]
         self.best: tuple[float, np.ndarray] = (-np.inf, self.at)
-        if self.stage.middle:
-            self.at = self.at.copy()
-            self.at[self.places] = 0.5
-        count = self.stage.drawn
-        if count:
-            drawn = np.tile(self.at, (count, 1))
-            drawn[:, self.places] = self.random.random((count, len(self.places)))
-            scores = self.problem.scores(drawn, self.stage)
-            self.runs += count
-            self.at = drawn[scores.argmax()]
+        if self.stage.drawn:
+            self.at = self._drawn(self.stage.drawn)
         options = {
             "bounds": [0, 1], "popsize": self.stage.candidates, "verbose": -9,
             "seed": int(self.random.integers(1, 1 << 31)),
@@ -179,6 +177,18 @@ class _Search:
         self.strategy = cma.CMAEvolutionStrategy(
             np.clip(self.at[self.places], 1e-3, 1 - 1e-3), self.stage.width, options
         )
+
+    def _drawn(self, count: int) -> np.ndarray:
+        """The best of so many candidates; under mixes, of those few that are best without."""
+        drawn = np.tile(self.at, (count, 1))
+        drawn[:, self.places] = self.random.random((count, len(self.places)))
+        scores = self.problem.scores(drawn, self.stage, mixed=False)
+        self.runs += count
+        if self.problem.mixes is not None:
+            drawn = drawn[np.argsort(-scores)[: max(1, count // FEW)]]
+            scores = self.problem.scores(drawn, self.stage)
+            self.runs += len(drawn)
+        return drawn[scores.argmax()]
 
     def step(self) -> tuple[np.ndarray, float] | None:
         """One generation; the best candidate of it, if it is judged as the whole problem is."""

@@ -1,7 +1,8 @@
 """The farthest jump of the hopper: its start, and an angle of the knee that its motor follows [oh_huang, item 5].
 
 The motor is strong beside the links, so that the knee follows almost any angle within milliseconds: what is searched
-for is that angle over time, not the torque. After the landing a torque and a spring take over.
+for is that angle over time, not the torque. After the landing a torque and a spring take over. What is to bear mixes
+goes by what it sees, not by time: see `_sure`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from saltus.hybrid import HybridSystem
 from saltus.optimize._collocation import Motion, collocate, cut
 from saltus.optimize._mixes import Mixes
 from saltus.optimize._problem import Problem, Stage, Trial
+from saltus.optimize.problems import _sure
 from saltus.robots.hopper import HEIGHT_R, JUMP_IN_TIME, TOUCH
 
 ROBOT = "hopper"
+
+Judge = Callable[[Batch], np.ndarray]
 
 # Until when the posture must be held: to the end, or until the first impact.
 READINGS = ("strict", "until-impact")
@@ -36,15 +40,14 @@ RUN_UP, QUICK, FLIGHT = [(0.05, 0.16)] * 4, [(0.01, 0.08)] * 3, [(0.02, 0.2)] * 
 # How stiffly the knee follows, N m/rad and N m s/rad.
 STIFFNESS, DAMPING = 30.0, 0.35
 
-# A foot that leaves the ground sooner, s, had no run-up. What is to bear mixes has none: in so
-# long a time on one foot a degree grows thirtyfold.
+# A foot that leaves the ground sooner, s, had no run-up.
 EARLY = 0.6
 
 # Intervals of collocation, s.
 SPACING = 0.008
 
 # What may be off: torque by 2 %, friction by 10 %, both angles at the start by a degree.
-MIXES = Mixes({"gain": 0.02, "mu": 0.1}, {"theta1": math.radians(1), "theta2": math.radians(1)}, count=16)
+MIXES = Mixes({"gain": 0.02, "mu": 0.1}, {"theta1": math.radians(1), "theta2": math.radians(1)}, count=64)
 
 # Pushes, flights and ends of which the best is gone on with.
 TRIES = 3
@@ -96,16 +99,8 @@ def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no
 def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = None) -> Problem:
     if reading not in READINGS:
         raise unknown_name("reading", reading, READINGS)
-    whole, angle = (math.radians(-170), math.radians(170)), (math.radians(-165), math.radians(165))
-    variables = {"theta1": (0.0, math.pi), "theta2": whole}
-    # logarithms of times, since short pieces matter as much as long ones
-    for k, (low, high) in enumerate((*RUN_UP, *QUICK), 1):
-        variables |= {f"push{k}": angle, f"log_push{k}": (math.log(low), math.log(high))}
-    variables |= {"fly0": angle}
-    for k, (low, high) in enumerate(FLIGHT, 1):
-        variables |= {f"fly{k}": angle, f"log_fly{k}": (math.log(low), math.log(high))}
-    variables |= {"trim": (-4.0, 4.0), "lean": (0.4, 2.4), "turn": (-2.0, 6.0)}
-    variables |= {"torque": (-5.0, 5.0), "root_stiffness": (0.0, 2.2), "rest": (-2.5, 2.5), "root_damping": (0.0, 0.7)}
+    after = {"torque": (-5.0, 5.0), "root_stiffness": (0.0, 2.2), "rest": (-2.5, 2.5), "root_damping": (0.0, 0.7)}
+    variables = {**(_in_time() if mixes is None else {**_sure.JUMP, **_sure.AIM, **_sure.SIGHT}), **after}
 
     def judge(batch: Batch) -> np.ndarray:
         return _judge(batch, reading)
@@ -126,7 +121,7 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
         UNTIL,
         rules=POSTURE,
         binding=binding,
-        stages=stages(robot, reading, judge, calm=mixes is not None),
+        stages=stages(robot, reading, judge) if mixes is None else sure_stages(judge),
         about=__doc__.split(": ")[0],
         mixes=mixes,
         lengths=lambda batch: _lengths(batch, reading),
@@ -134,11 +129,20 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
     )
 
 
-def stages(robot: HybridSystem, reading: str, judge: Any, calm: bool) -> tuple[Stage, ...]:
-    """How to leave the ground, judged by how far that can lead; how to come down and what to do then.
+def _in_time() -> dict[str, tuple[float, float]]:
+    """The start and the knots of the knee's angle; logarithms of times: short pieces matter as much as long ones."""
+    whole, angle = (math.radians(-170), math.radians(170)), (math.radians(-165), math.radians(165))
+    variables = {"theta1": (0.0, math.pi), "theta2": whole}
+    for k, (low, high) in enumerate((*RUN_UP, *QUICK), 1):
+        variables |= {f"push{k}": angle, f"log_push{k}": (math.log(low), math.log(high))}
+    variables |= {"fly0": angle}
+    for k, (low, high) in enumerate(FLIGHT, 1):
+        variables |= {f"fly{k}": angle, f"log_fly{k}": (math.log(low), math.log(high))}
+    return variables | {"trim": (-4.0, 4.0), "lean": (0.4, 2.4), "turn": (-2.0, 6.0)}
 
-    Mixes are borne from the last stage on; what leads there holds its posture to the end, since what whirls bears none.
-    """
+
+def stages(robot: HybridSystem, reading: str, judge: Judge) -> tuple[Stage, ...]:
+    """How to leave the ground, judged by how far that can lead; how to come down and what to do then."""
     push = [
         "theta1",
         "theta2",
@@ -146,29 +150,23 @@ def stages(robot: HybridSystem, reading: str, judge: Any, calm: bool) -> tuple[S
     ]
     flight = ["fly0", *(f"{name}{k + 1}" for k in range(len(FLIGHT)) for name in ("fly", "log_fly"))]
 
-    def far(lean: float) -> Callable[[Batch], np.ndarray]:
-        return lambda batch: _potential(batch, robot, lean, 0.0 if calm else EARLY)
+    def far(lean: float) -> Judge:
+        return lambda batch: _potential(batch, robot, lean)
 
-    def calmly(batch: Batch) -> np.ndarray:
-        return _judge(batch, "strict")
-
-    lean = LEAN["strict" if calm else reading]
-    goals = (MOST,) if lean == MOST else (MOST, lean)
+    goals = (MOST,) if LEAN[reading] == MOST else (MOST, LEAN[reading])
     return (
         Stage(push, far(MOST), LIFT, 1.3, candidates=60, gain=0.02, patience=20, tries=2 * TRIES),
         *(Stage(push, far(goal), LIFT, 1.3, candidates=60, patience=60, width=0.05, drawn=0) for goal in goals),
         Stage(
-            [*flight, *TRIM, *AFTER],
-            calmly if calm else judge,
-            JUMP_IN_TIME,
-            UNTIL,
-            candidates=60,
-            patience=80,
-            tries=TRIES,
-            drawn=0,
-            middle=True,
+            [*flight, *TRIM, *AFTER], judge, JUMP_IN_TIME, UNTIL, candidates=60, patience=80, tries=TRIES, drawn=0,
         ),
-    )
+    )  # fmt: skip
+
+
+def sure_stages(judge: Judge) -> tuple[Stage, ...]:
+    """The jump without looking at how the push goes, from the best of many; how that is seen comes with all numbers."""
+    names = (*_sure.JUMP, *_sure.AIM, *AFTER)
+    return (Stage(names, judge, JUMP_IN_TIME, UNTIL, candidates=24, gain=2e-3, drawn=6000, tries=TRIES),)
 
 
 def lift(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-untyped-def]
@@ -197,7 +195,7 @@ MOST, FOLDED = math.radians(149), 2.2
 LEAN = {"strict": math.radians(120), "until-impact": MOST}
 
 
-def _potential(batch: Batch, robot: HybridSystem, lean: float, early: float) -> np.ndarray:
+def _potential(batch: Batch, robot: HybridSystem, lean: float) -> np.ndarray:
     """How far a push leads if the links, stretched or folded in flight, come down on a foot that is well ahead.
 
     The line from foot to head turns by the angular momentum over an inertia that depends on the knee alone, since the
@@ -222,7 +220,7 @@ def _potential(batch: Batch, robot: HybridSystem, lean: float, early: float) -> 
     far = np.where(vy < 0.3, -3.0 + np.minimum(vy, 0.3), far)
     lifted = f["lifted"] > 0
     stood = np.minimum(np.where(lifted, f["t_lift"], batch.t_end), f["t_violation"])
-    return np.where(lifted & (stood >= early), far, -6.0 + np.minimum(stood, 1.0))
+    return np.where(lifted & (stood >= EARLY), far, -6.0 + np.minimum(stood, 1.0))
 
 
 def _centre(f: Mapping[str, np.ndarray], l: float) -> tuple[Any, ...]:
@@ -262,10 +260,12 @@ def polish(robot: HybridSystem, reading: str, run: Trajectory, seconds: float) -
 
 def trial(values: Mapping[str, float]) -> Trial:
     """The run of a candidate."""
+    after = (values["torque"], values["root_stiffness"] ** 2, values["rest"], values["root_damping"] ** 2)
+    if "crouch" in values:
+        return _sure.trial(values, after)
     push, push_times = _knots(values, "push", len(RUN_UP + QUICK), values["theta2"], 0.0)
     flight, flight_times = _knots(values, "fly", len(FLIGHT), values["fly0"], push_times[-1])
     trim = tuple(values[name] for name in TRIM)
-    after = (values["torque"], values["root_stiffness"] ** 2, values["rest"], values["root_damping"] ** 2)
     data = (len(push), len(flight), STIFFNESS, DAMPING, *push_times, *push, *flight_times, *flight, *trim, *after)
     return Trial({name: values[name] for name in ("theta1", "theta2")}, Compiled(follow, data=data))
 
@@ -283,8 +283,9 @@ def _knots(
 
 def lacks(values: Mapping[str, float]) -> float:
     """By how much the first posture is not allowed, rad."""
-    lower, upper = values["theta1"], values["theta1"] + values["theta2"]
-    middle = values["theta1"] + values["theta2"] / 2
+    start = _sure.start(values) if "crouch" in values else values
+    lower, upper = start["theta1"], start["theta1"] + start["theta2"]
+    middle = start["theta1"] + start["theta2"] / 2
     over = [-lower, lower - math.pi, -upper, upper - math.pi, math.radians(30) - middle, middle - math.radians(150)]
     return sum(max(0.0, value) for value in over)
 
