@@ -7,11 +7,12 @@ the mode's equations at Radau points [betts2010]. What the events between arcs a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from saltus.contact._ground import OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 from saltus.contact._unit import GROUND
@@ -20,8 +21,12 @@ from saltus.engine import Trajectory
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem, symbolic_mode
 
+_Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 # Points in an interval; the last is its end.
 DEGREE = 3
+TAU = ca.collocation_points(DEGREE, "radau")
+SLOPES = ca.collocation_coeff(TAU)[0]
 
 # Modes that last shorter, s, are left out of what a run is cut into.
 BRIEF = 1e-6
@@ -75,6 +80,33 @@ class Motion:
         return Schedule(tuple(starts.tolist()), pieces)
 
 
+    def finer(self, spacing: float) -> list[Arc]:
+        """The same arcs in intervals of at most that length, s."""
+        return [
+            replace(arc, intervals=max(arc.intervals, int(np.ceil((t[-1] - t[0]) / spacing))))
+            for arc, t in zip(self.arcs, self.times, strict=True)
+        ]
+
+    def sampled(self, arcs: Sequence[Arc]) -> list[_Part]:
+        """Times, states and inputs at the ends of other intervals of the same arcs."""
+        if [arc.mode for arc in arcs] != [arc.mode for arc in self.arcs]:
+            raise InputError("the guess goes through other modes")
+        parts = []
+        for arc, t, x, u in zip(arcs, self.times, self.states, self.inputs, strict=True):
+            flow = _Mode(self.system, arc).flow
+            begins, ends = (np.array(flow.map(len(u))(x[k:][: len(u)].T, u.T)).T for k in (0, 1))
+            wanted = np.linspace(t[0], t[-1], arc.intervals + 1)
+            middle = 0.5 * (wanted[1:] + wanted[:-1])
+            states = np.empty((len(wanted), x.shape[1]))
+            for i, at in enumerate(wanted):
+                k = min(int(np.searchsorted(t, at, side="right")) - 1, len(u) - 1)
+                pair = CubicHermiteSpline(t[k : k + 2], x[k : k + 2], np.array([begins[k], ends[k]]))
+                states[i] = pair(at)
+            chosen = np.clip(np.searchsorted(t, middle, side="right") - 1, 0, len(u) - 1)
+            parts.append((wanted, states, u[chosen]))
+        return parts
+
+
 def cut(run: Trajectory, spacing: float, keep: Sequence[Any] = ()) -> list[Arc]:
     """The arcs of a run, in intervals of about that length, s."""
     return [
@@ -85,13 +117,14 @@ def cut(run: Trajectory, spacing: float, keep: Sequence[Any] = ()) -> list[Arc]:
 def collocate(
     system: HybridSystem,
     arcs: Sequence[Arc],
-    guess: Trajectory,
+    guess: Trajectory | Motion,
     *,
     maximise: Callable[[list[Any], list[Any]], Any],
     start: Mapping[str, float | tuple[float, float]],
     finish: Sequence[Any] = (),
     margin: float = 1e-6,
     smooth: float = 1e-5,
+    tolerance: float = 1e-6,
     max_iterations: int = 300,
     max_seconds: float = 120.0,
     print_level: int = 0,
@@ -103,7 +136,7 @@ def collocate(
     arcs
         The modes in their order.
     guess
-        A run that goes through the same modes; its times, states and inputs are where the search begins.
+        A run that goes through the same modes, or what was found with other intervals: where the search begins.
     maximise
         Given the states at the beginnings and at the ends of all arcs, what is to be as large as possible; of several
         values, the least.
@@ -115,16 +148,20 @@ def collocate(
         By how much everything that must not be negative must be positive, so that the motion can be made.
     smooth
         Weight of the changes of the inputs in what is maximised.
+    tolerance
+        How well everything is met, in units of what each number is like.
     max_iterations, max_seconds
         When the search gives up.
     """
-    program = _Program(system, arcs, _sampled(arcs, guess), margin)
+    parts = _sampled(arcs, guess) if isinstance(guess, Trajectory) else guess.sampled(arcs)
+    program = _Program(system, arcs, parts, margin)
     program.begin(start)
     program.end(finish)
     value = program.least(maximise(program.begins, program.ends))
     options = {"print_level": print_level, "sb": "yes", "max_iter": max_iterations, "max_cpu_time": max_seconds}
     # the guess is nearly a motion that can be made: a large barrier would only push it away
-    message = program.solve(-value + smooth * program.rough, {**options, "tol": 1e-6, "mu_init": 1e-3})
+    barrier = 1e-3 if isinstance(guess, Trajectory) else 1e-5
+    message = program.solve(-value + smooth * program.rough, {**options, "tol": tolerance, "mu_init": barrier})
     return program.motion(value, message)
 
 
@@ -158,38 +195,30 @@ class _Program:
     def _arc(self, k: int, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> None:
         arc, mode, opti, N = self.arcs[k], self.modes[k], self.opti, self.arcs[k].intervals
         nx, nu = x.shape[1], u.shape[1]
-        tau = ca.collocation_points(DEGREE, "radau")
-        slopes = ca.collocation_coeff(tau)[0]
         T = opti.variable()
         opti.subject_to(opti.bounded(arc.times[0], T, arc.times[1]))
         opti.set_initial(T, min(max(t[-1] - t[0], arc.times[0]), arc.times[1]))
         nodes, inner, inputs = opti.variable(nx, N + 1), opti.variable(nx, N * (DEGREE - 1)), opti.variable(nu, N)
         X, K, U = (ca.diag(size) @ v for size, v in ((self.scale, nodes), (self.scale, inner), (self.limits, inputs)))
         opti.set_initial(nodes, (x / self.scale).T)
-        between = [x[i] + s * (x[i + 1] - x[i]) for i in range(N) for s in tau[:-1]]
+        between = [x[i] + s * (x[i + 1] - x[i]) for i in range(N) for s in TAU[:-1]]
         opti.set_initial(inner, (np.array(between) / self.scale).T)
         opti.set_initial(inputs, np.clip(u / self.limits, -0.99, 0.99).T)
         opti.subject_to(opti.bounded(-1, ca.vec(inputs), 1))
-        points = ca.horzcat(
-            *(v for i in range(N) for v in (K[:, i * (DEGREE - 1) : (i + 1) * (DEGREE - 1)], X[:, i + 1]))
+        seen = mode.interval(self.scale).map(N)(
+            X[:, :N], ca.reshape(K, nx * (DEGREE - 1), N), X[:, 1:], U, ca.repmat(T / N, 1, N)
         )
-        held = ca.horzcat(*(ca.repmat(U[:, i], 1, DEGREE) for i in range(N)))
-        rates = mode.flow.map(N * DEGREE)(points, held) * (T / N)
-        sizes = ca.repmat(ca.DM(self.scale), 1, DEGREE)
-        for i in range(N):
-            Z = ca.horzcat(X[:, i], points[:, i * DEGREE : (i + 1) * DEGREE])
-            opti.subject_to(ca.vec((Z @ slopes - rates[:, i * DEGREE : (i + 1) * DEGREE]) / sizes) == 0)
-        if mode.forces is not None:
-            opti.subject_to(ca.vec(mode.forces.map(N * DEGREE)(points, held)) >= self.margin)
-            opti.subject_to(ca.vec(mode.forces.map(N)(X[:, :N], U)) >= self.margin)
-        if mode.keep is not None:
+        residual, forces, keep, away = seen
+        opti.subject_to(ca.vec(residual) == 0)
+        if forces.numel():
+            opti.subject_to(ca.vec(forces) >= self.margin)
+        if keep.numel():
             # at the very end something becomes zero
-            seen = points[:, :-1] if k == len(self.arcs) - 1 else points
-            opti.subject_to(ca.vec(mode.keep.map(seen.shape[1])(seen)) >= self.margin)
-        if mode.away is not None:
+            all_but_last = ca.vec(keep)[: -len(arc.keep)] if k == len(self.arcs) - 1 else ca.vec(keep)
+            opti.subject_to(all_but_last >= self.margin)
+        if away.numel():
             # zero where the arc begins or ends, so not there
-            inside = points[:, :-1]
-            opti.subject_to(ca.vec(mode.away.map(inside.shape[1])(inside)) >= 0)
+            opti.subject_to(ca.vec(away)[: -(away.shape[0] // DEGREE)] >= 0)
         if N > 1:
             self.rough += ca.sumsqr(inputs[:, 1:] - inputs[:, :-1])
         self.nodes.append(X)
@@ -349,6 +378,23 @@ class _Mode:
         self.keep = function([d.x], [ca.SX(expression) for expression in arc.keep])
         self.away = function([d.x], away)
 
+    def interval(self, scale: np.ndarray) -> Any:
+        """One interval as a function of its ends and inner points: what the equations lack, forces, what is kept, away.
+
+        The last three at all points in turn, forces at the beginning too.
+        """
+        nx, nu = len(scale), self.flow.size1_in(1)
+        x, inner, y, u, h = (ca.SX.sym(*word) for word in (
+            ("x", nx), ("inner", nx * (DEGREE - 1)), ("y", nx), ("u", nu), ("h", 1)
+        ))  # fmt: skip
+        points = [*ca.vertsplit(inner, nx), y]
+        Z = ca.horzcat(x, *points)
+        lacks = [(Z @ SLOPES[:, i] - h * self.flow(point, u)) / scale for i, point in enumerate(points)]
+        forces = [] if self.forces is None else [self.forces(point, u) for point in (x, *points)]
+        keep, away = ([] if at is None else [at(point) for point in points] for at in (self.keep, self.away))
+        columns = [ca.vertcat(*rows) if rows else ca.SX(0, 1) for rows in (lacks, forces, keep, away)]
+        return ca.Function("interval", [x, inner, y, u, h], columns)
+
 
 def _pieces(run: Trajectory) -> list[tuple[str, float, float]]:
     """Modes of a run that last, each with its beginning and end."""
@@ -366,7 +412,7 @@ def _pieces(run: Trajectory) -> list[tuple[str, float, float]]:
     return pieces
 
 
-def _sampled(arcs: Sequence[Arc], run: Trajectory) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _sampled(arcs: Sequence[Arc], run: Trajectory) -> list[_Part]:
     """Times, states and inputs of a run at the ends of the intervals of each arc."""
     pieces = _pieces(run)
     wanted, gone = [arc.mode for arc in arcs], [mode for mode, _, _ in pieces]

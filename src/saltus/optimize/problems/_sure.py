@@ -30,8 +30,8 @@ AIM = {"place": (0.2, 1.0), "knee": (-2.6, 2.6), "early": (0.01, 0.15)}
 # rises, and on how far it still is from the trigger.
 SIGHT = {
     "slope": (-0.1, 0.7),
-    "push_by_drift": (-60.0, 60.0),
-    "push_by_lean": (-180.0, 180.0),
+    "push_by_drift": (-300.0, 300.0),
+    "push_by_lean": (-600.0, 600.0),
     "stop_by_drift": (-4.0, 4.0),
     "stop_by_lean": (-20.0, 20.0),
 }
