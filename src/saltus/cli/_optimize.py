@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import time as clock
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saltus._write import write
 from saltus.cli._app import app
-from saltus.cli._runs import Parameters, changed_robot, draw_run
+from saltus.cli._runs import Parameters, changed_robot, draw_run, experiment
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_tree
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+
+if TYPE_CHECKING:
+    from saltus import optimize
 
 
 @app.command("optimize")
@@ -28,45 +32,54 @@ def optimize_command(
         float,
         typer.Option(help="Judge by what is kept when everything is off at random, so many times its usual size."),
     ] = 0.0,
-    polish: Annotated[float, typer.Option(help="Then polish by collocation for so long, s.")] = 0.0,
+    polish: Annotated[float, typer.Option(help="Then polish by collocation for about so long, s.")] = 0.0,
+    profile: Annotated[
+        str | None, typer.Option(help="Polish the robot's ready experiment of that name; nothing is searched for.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the best in the folder.")] = False,
     set_: Parameters = None,
     out: Out = Path("out"),
     as_json: Json = False,
 ) -> None:
-    """Search for the best motion of a robot, and make it again exactly."""
+    """Search for the best motion of a robot, polish it if asked to, and make it again exactly."""
     from saltus import optimize
 
-    if not time > 0:
+    if not 0 < time < math.inf:
         raise InputError(f"--time must be positive, got {time:g} s")
-    if not mixes >= 0 or not polish >= 0:
-        raise InputError(f"--mixes and --polish must not be negative, got {mixes:g} and {polish:g}")
+    if not (0 <= mixes < math.inf and 0 <= polish < math.inf):
+        raise InputError(f"--mixes and --polish must be finite and not negative, got {mixes:g} and {polish:g}")
     if seed < 0:
         raise InputError(f"--seed must not be negative, got {seed}")
+    if profile is not None and (not polish or mixes or resume):
+        raise InputError("--profile is polished alone: give --polish with it, and neither --mixes nor --resume")
     system, name = _named(robot, problem, set_)
     chosen = optimize.find_problem(name, system, reading, mixes)
+    ready = None if profile is None else experiment(system, None, None, profile, None, None)
     folder(out)
-    file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}.json"
-    with Progress(time, quiet=as_json, doing="searching") as show:
-        best = optimize.search(
-            chosen, seconds=time, seed=seed, file=file, resume=resume,
-            progress=lambda now: show(now.seconds, f"best {now.best:.4f}, {now.runs:,} runs"),
-        )  # fmt: skip
-    trial = chosen.trial(best.values)
+    file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}{'' if profile is None else f'-{profile}'}.json"
+    content: dict[str, Any] = {"problem": chosen.name, "objective": chosen.objective}
+    if ready is None:
+        with Progress(time, quiet=as_json, doing="searching") as show:
+            best = optimize.search(
+                chosen, seconds=time, seed=seed, file=file, resume=resume,
+                progress=lambda now: show(now.seconds, f"best {now.best:.4f}, {now.runs:,} runs"),
+            )  # fmt: skip
+        trial = chosen.trial(best.values)
+        spent: dict[str, Any] = {"runs": best.runs, "seconds": best.seconds, "file": str(file)}
+    else:
+        trial, spent = optimize.Trial(ready.start, ready.controller), {}
     verdict = optimize.verdict(chosen, trial)
-    polished: dict[str, Any] = {}
-    if polish and chosen.polish is not None and verdict.value is not None:
-        motion = chosen.polish(verdict.run, polish)
-        other = optimize.Trial(motion.start, motion.controller())
-        found = optimize.verdict(chosen, other)
-        taken = found.value is not None and found.clean and found.value > verdict.value
-        polished = {"polish": {"message": motion.message, "promised": motion.value, **found.to_dict(), "taken": taken}}
-        trial, verdict = (other, found) if taken else (trial, verdict)
-    content: dict[str, Any] = {
-        "problem": chosen.name, "objective": chosen.objective, **verdict.to_dict(), "start": dict(trial.start),
-        **polished,
-        "runs": best.runs, "seconds": best.seconds, "file": str(file),
-    }  # fmt: skip
+    if polish and (verdict.value is not None or ready is not None):
+        try:
+            polished = _polish(chosen, trial, verdict, polish, as_json)
+        except InputError as error:
+            if ready is not None:
+                raise
+            spent["not_polished"] = str(error)  # what was searched for is not lost
+        else:
+            trial, verdict = polished.trial, polished.verdict
+            spent |= {"polished": polished.taken, "passes": polished.passes}
+    content |= {**verdict.to_dict(), "start": dict(trial.start), **spent}
     if chosen.mixes is not None:
         kept = optimize.robustness(chosen, trial, chosen.mixes.held_out())
         content["robustness"] = kept.to_dict()
@@ -79,6 +92,20 @@ def optimize_command(
         print_json(content)
         return
     print_tree(content)
+
+
+def _polish(
+    problem: optimize.Problem, trial: optimize.Trial, verdict: optimize.Verdict, seconds: float, quiet: bool
+) -> optimize.Polished:
+    from saltus import optimize
+
+    with Progress(seconds, quiet=quiet, doing="polishing") as show:
+        began = clock.monotonic()
+
+        def tell(done: dict[str, Any]) -> None:
+            show(clock.monotonic() - began, f"promised {done['promised']:.4f}, made again {done['value']}")
+
+        return optimize.polish(problem, trial, verdict, seconds, tell)
 
 
 @app.command("trade")

@@ -10,6 +10,7 @@ from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._collocation import Arc, Motion, collocate, cut
 from saltus.optimize._mixes import Mixes, Robustness, robustness
+from saltus.optimize._polish import Polished, polish
 from saltus.optimize._problem import Problem, Stage, Trial
 from saltus.optimize._search import Best, Progress, read_best, search
 from saltus.optimize._verdict import Verdict, torque_table, verdict
@@ -20,6 +21,7 @@ __all__ = [
     "Best",
     "Mixes",
     "Motion",
+    "Polished",
     "Problem",
     "Progress",
     "Robustness",
@@ -29,6 +31,7 @@ __all__ = [
     "collocate",
     "cut",
     "find_problem",
+    "polish",
     "problem_names",
     "read_best",
     "robustness",

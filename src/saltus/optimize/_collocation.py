@@ -79,7 +79,6 @@ class Motion:
         pieces = [[[value] for value in row] for row in np.clip(values, -limits, limits).tolist()]
         return Schedule(tuple(starts.tolist()), pieces)
 
-
     def finer(self, spacing: float) -> list[Arc]:
         """The same arcs in intervals of at most that length, s."""
         return [
@@ -158,10 +157,13 @@ def collocate(
     program.begin(start)
     program.end(finish)
     value = program.least(maximise(program.begins, program.ends))
-    options = {"print_level": print_level, "sb": "yes", "max_iter": max_iterations, "max_cpu_time": max_seconds}
-    # the guess is nearly a motion that can be made: a large barrier would only push it away
-    barrier = 1e-3 if isinstance(guess, Trajectory) else 1e-5
-    message = program.solve(-value + smooth * program.rough, {**options, "tol": tolerance, "mu_init": barrier})
+    options = {
+        "print_level": print_level, "sb": "yes", "max_iter": max_iterations, "max_cpu_time": max_seconds,
+        "tol": tolerance, "constr_viol_tol": 1e-9,
+        # the guess is nearly a motion that can be made: a large barrier would only push it away
+        "mu_init": 1e-3 if isinstance(guess, Trajectory) else 1e-5,
+    }  # fmt: skip
+    message = program.solve(-value + smooth * program.rough, options)
     return program.motion(value, message)
 
 
@@ -179,6 +181,7 @@ class _Program:
         self.inputs: list[Any] = []
         self.lengths: list[Any] = []
         self.rough: Any = 0
+        self.fixed: dict[int, float] = {}
         for k, part in enumerate(parts):
             self._arc(k, *part)
             if k:
@@ -213,9 +216,9 @@ class _Program:
         if forces.numel():
             opti.subject_to(ca.vec(forces) >= self.margin)
         if keep.numel():
-            # at the very end something becomes zero
-            all_but_last = ca.vec(keep)[: -len(arc.keep)] if k == len(self.arcs) - 1 else ca.vec(keep)
-            opti.subject_to(all_but_last >= self.margin)
+            # of the very end see `end`
+            kept = ca.vec(keep)[: -len(arc.keep)] if k == len(self.arcs) - 1 else ca.vec(keep)
+            opti.subject_to(kept >= self.margin)
         if away.numel():
             # zero where the arc begins or ends, so not there
             opti.subject_to(ca.vec(away)[: -(away.shape[0] // DEGREE)] >= 0)
@@ -230,13 +233,19 @@ class _Program:
         for name, value in start.items():
             i = self.system.state_names.index(name)
             low, high = value if isinstance(value, tuple) else (value, value)
+            if low == high:
+                self.fixed[i] = low
             size = self.scale[i]
             self.opti.subject_to(self.opti.bounded(low / size, self.begins[0][i] / size, high / size))
 
     def end(self, finish: Sequence[Any]) -> None:
-        """Make expressions zero at the end."""
+        """Make expressions zero at the end; what is kept otherwise is kept there too."""
+        last = self.ends[-1], self.inputs[-1][:, -1]
+        others = [one for one in self.arcs[-1].keep if not any(ca.is_equal(one, zero, 4) for zero in finish)]
         if finish:
-            self.opti.subject_to(self._function(*finish)(self.ends[-1], self.inputs[-1][:, -1]) == 0)
+            self.opti.subject_to(self._function(*finish)(*last) == 0)
+        if others:
+            self.opti.subject_to(self._function(*others)(*last) >= self.margin)
 
     def least(self, values: Any) -> Any:
         """The least of some values, as a variable."""
@@ -269,12 +278,14 @@ class _Program:
 
         begin, times = self.begin_time, []
         for arc, length in zip(self.arcs, self.lengths, strict=True):
-            times.append(begin + read(length, 1).item() * np.linspace(0, 1, arc.intervals + 1))
+            lasts = max(read(length, 1).item(), arc.times[0])
+            times.append(begin + lasts * np.linspace(0, 1, arc.intervals + 1))
             begin = times[-1][-1]
         g, low, high = (read(part, 1) for part in (self.opti.g, self.opti.lbg, self.opti.ubg))
         violation = float(np.maximum(np.maximum(low - g, g - high), 0).max(initial=0.0))
         nx, nu = len(self.scale), len(self.limits)
         states, inputs = [read(X, nx).T for X in self.nodes], [read(U, nu).T for U in self.inputs]
+        states[0][0, list(self.fixed)] = list(self.fixed.values())
         return Motion(
             self.system, self.arcs, times, states, inputs, read(value, 1).item(), violation, message
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -80,7 +80,7 @@ class Problem:
     mixes
         What may be off: candidates are then judged by what they keep of it in nine of ten mixes.
     polish
-        A better motion near a run, by collocation through its modes, within so many seconds.
+        Better motions near a run, by collocation through its modes, each better still, within so many seconds.
     lengths
         The objective of each run of a batch, not a number if a rule is broken: what robustness is measured by.
     """
@@ -99,7 +99,7 @@ class Problem:
     stages: Sequence[Stage] = ()
     about: str = ""
     mixes: Mixes | None = None
-    polish: Callable[[Trajectory, float], Motion] | None = None
+    polish: Callable[[Trajectory, float], Iterable[Motion]] | None = None
     lengths: Callable[[Batch], np.ndarray] = field(default=lambda batch: np.full(len(batch.status), np.nan))
 
     def __post_init__(self) -> None:

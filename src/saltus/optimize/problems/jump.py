@@ -8,7 +8,7 @@ goes by what it sees, not by time: see `_sure`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from saltus.control import Compiled
 from saltus.engine import Batch, Figures, Trajectory
-from saltus.errors import unknown_name
+from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
-from saltus.optimize._collocation import Motion, collocate, cut
+from saltus.optimize._collocation import Arc, Motion, collocate, cut
 from saltus.optimize._mixes import Mixes
 from saltus.optimize._problem import Problem, Stage, Trial
 from saltus.optimize.problems import _sure
@@ -43,8 +43,11 @@ STIFFNESS, DAMPING = 30.0, 0.35
 # A foot that leaves the ground sooner, s, had no run-up.
 EARLY = 0.6
 
-# Intervals of collocation, s.
-SPACING = 0.008
+# Intervals of collocation, s, ever finer, and what part of the time each may take.
+SPACINGS, SHARES = (0.008, 0.004, 0.002), (0.1, 0.4, 0.5)
+
+# How high the knee or the head is, m, when the other strikes the ground.
+APART = 0.01
 
 # What may be off: torque by 2 %, friction by 10 %, both angles at the start by a degree.
 MIXES = Mixes({"gain": 0.02, "mu": 0.1}, {"theta1": math.radians(1), "theta2": math.radians(1)}, count=64)
@@ -233,29 +236,52 @@ def _centre(f: Mapping[str, np.ndarray], l: float) -> tuple[Any, ...]:
     return x, y, vx, vy, (c1, s1, c2, s2, w1, w2)
 
 
-def polish(robot: HybridSystem, reading: str, run: Trajectory, seconds: float) -> Motion:
-    """The best jump near a run, through the same modes, to the foot or to the knee or head that struck."""
+def polish(robot: HybridSystem, reading: str, run: Trajectory, seconds: float) -> Iterator[Motion]:
+    """The best jump near a run, through the same modes, to the foot or to the knee or head that struck; ever finer."""
     rules = {guard.name: guard.expression for guard in robot.guards}
-    keep = [rules[name] for name in (*POSTURE, "height_Q", "height_R")]
-    whole = cut(run, SPACING)
-    flight = next(k for k, arc in enumerate(whole) if arc.mode == "flight")
-    bound = len(whole) if reading == "strict" else flight + 1
-    ground = [rules["height_Q"], rules["height_R"]]
-    arcs = [replace(arc, keep=keep if k < bound else ground) for k, arc in enumerate(whole)]
-    struck = "height_R" if run.events and "height_R" in run.events[-1].guards else "height_Q"
-    joint = robot.mechanism.points["R" if struck == "height_R" else "Q"].position[0]
+    whole = cut(run, SPACINGS[0])
+    modes = [arc.mode for arc in whole]
+    if "flight" not in modes[:-1]:
+        raise InputError(f"a jump leaves the ground and lands, and this run goes through {', '.join(modes)} only")
+    flight = modes.index("flight")
+    struck, other = ("height_R", "height_Q") if "height_R" in run.events[-1].guards else ("height_Q", "height_R")
+    # what strikes first must do so well before the other, or else a hair decides where the jump ends
+    ground, landing = [rules[struck], rules[other]], [rules[struck], rules[other] - APART]
+    posture = [rules[name] for name in POSTURE]
+
+    def kept(arcs: list[Arc], to: int) -> list[Arc]:
+        last = len(arcs) - 1
+        return [
+            replace(arc, keep=[*(landing if k == last else ground), *(posture if k < to else ())])
+            for k, arc in enumerate(arcs)
+        ]
+
+    joint = robot.mechanism.points[struck[-1]].position[0]
     d = robot.dynamics
     place = ca.Function("place", [d.x], [ca.substitute(joint, d.p, robot.parameter_values)])
 
     def lengths(begins: list[Any], ends: list[Any]) -> list[Any]:
         first = [begins[k][0] for k in range(flight)] + [ends[flight - 1][0]]
-        last = [begins[k][0] for k in range(flight + 1, len(arcs)) if arcs[k].mode != "flight"] + [place(ends[-1])]
+        last = [begins[k][0] for k in range(flight + 1, len(modes)) if modes[k] != "flight"] + [place(ends[-1])]
         return [end - begin for end in last for begin in first]
 
     rest = dict.fromkeys(("x", "y", "dx", "dy", "dtheta1", "dtheta2"), 0.0)
-    return collocate(
-        robot, arcs, run, maximise=lengths, start=rest, finish=[rules[struck]], smooth=1e-4, max_seconds=seconds
-    )
+
+    def found(arcs: list[Arc], guess: Trajectory | Motion, share: float) -> Motion:
+        return collocate(
+            robot, arcs, guess, maximise=lengths, start=rest, finish=[rules[struck]], margin=1e-4, smooth=1e-4,
+            max_seconds=share * seconds,
+        )  # fmt: skip
+
+    # the posture of the landing is asked for only when there is a jump
+    motion = found(kept(whole, flight + 1), run, SHARES[0])
+    yield motion
+    if reading == "strict":
+        motion = found(kept(whole, len(whole)), motion, SHARES[0])
+        yield motion
+    for spacing, share in zip(SPACINGS[1:], SHARES[1:], strict=True):
+        motion = found(motion.finer(spacing), motion, share)
+        yield motion
 
 
 def trial(values: Mapping[str, float]) -> Trial:
