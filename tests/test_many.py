@@ -321,7 +321,7 @@ def test_the_hoppers_jump_as_a_figure():
             for name, value in found.items():
                 assert batch.figures[name][k] == pytest.approx(value, rel=0, abs=1e-15)
     assert jumped > 5
-    assert set(batch.figures) == {"jump_distance", "x_start", "x_end"}
+    assert set(batch.figures) == {"jump_distance", "x_start", "x_end", "jump_over"}
 
 
 def count_events(moment, t, before, after, old, new, guard, p, out):

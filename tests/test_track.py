@@ -20,7 +20,7 @@ def jump():
 def test_gains_at_rest_are_those_of_the_riccati_equation():
     pendulum = robots.pendulum(tau_max=1.0) if "tau_max" in robots.pendulum().values else robots.pendulum()
     run = saltus.simulate(pendulum, {"theta": 0.0}, controller=Constant(0.0), until=20.0)
-    track = Track(run, weights={"theta": 3.0, "dtheta": 0.5}, effort=2.0, spacing=2e-3)
+    track = Track(run, weights={"theta": 3.0, "dtheta": 0.5}, effort=2.0, spacing=2e-3, period=None)
     control = track.bind(pendulum)
     nx, arcs, units = 2, 1, len(pendulum.units)
     first = 4 + arcs * (4 + units) + 2
@@ -41,7 +41,7 @@ def test_gains_at_rest_are_those_of_the_riccati_equation():
 
 def test_a_jump_is_followed_through_all_its_modes():
     hopper, run = jump()
-    again = saltus.simulate(hopper, controller=Track(run, weights={"": 1.0, "x": 0.0}))
+    again = saltus.simulate(hopper, controller=Track(run, weights={"": 1.0, "x": 0.0}, period=None))
     assert again.arc_modes == run.arc_modes
     assert again.figures["jump_distance"] == pytest.approx(run.figures["jump_distance"], abs=1e-5)
     assert again.check().ok
@@ -82,5 +82,18 @@ def test_what_cannot_be_tracked():
         saltus.simulate(hopper, controller=Track(run, weights={"theta3": 1.0}))
     with pytest.raises(InputError, match="not be negative"):
         saltus.simulate(hopper, controller=Track(run, final={"theta1": -1.0}))
+    with pytest.raises(InputError, match="weight of the others"):
+        saltus.simulate(hopper, controller=Track(run, weights={"": math.nan}))
+    with pytest.raises(InputError, match="by name"):
+        saltus.simulate(hopper, controller=Track(run, weights=3))
     with pytest.raises(InputError, match="spacing must be positive"):
         saltus.simulate(hopper, controller=Track(run, spacing=0.0))
+
+
+@pytest.mark.parametrize("turned", [(-1, 0), (-1, -1), (-1, 1), (0, -1), (1, 1)])
+def test_no_contact_is_opened_and_closed_without_end(turned):
+    # continuous, what lifts the foot and what presses it down would take turns at one instant
+    hopper, run = jump()
+    start = {"theta1": math.radians(109 + turned[0]), "theta2": math.radians(-108 + turned[1])}
+    again = saltus.simulate(hopper, start, controller=Track(run), raise_errors=False)
+    assert again.status.name == "terminal"

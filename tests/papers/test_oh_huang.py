@@ -7,6 +7,7 @@ import pytest
 
 import saltus
 from saltus.cli import main
+from saltus.errors import InputError
 
 # Corrected figures: the published d = 0.1336 m is not reproducible (gravity 9.8 in part of their
 # program, and an impact inertia twice too large). Event-accurate, DOP853 at rtol 1e-12.
@@ -107,3 +108,51 @@ def test_knee_behind_the_foot_counts():
     knee = last["x"] + 0.3 * math.cos(last["theta1"])
     assert knee < last["x"]
     assert run.figures["x_end"] == pytest.approx(knee, abs=1e-12)
+
+
+def jumped(start=None, until=None, **actions):
+    hopper = saltus.robots.hopper().with_guards(**actions)
+    return saltus.simulate(hopper, start, controller=hopper.profiles["paper"].controller, until=until)
+
+
+def test_a_strike_that_is_only_recorded_ends_the_jump():
+    run = jumped(height_Q="record")
+    assert run.end_time > EVENTS[-1][0] + 0.05
+    assert run.figures["jump_distance"] == pytest.approx(DISTANCE, abs=1e-9)
+    assert run.figures["jump_over"] == 1.0
+
+
+def test_a_jump_that_is_not_over_says_so():
+    run = jumped(until=0.36)
+    assert run.figures["jump_over"] == 0.0
+    assert run.figures["jump_distance"] > 0.3  # of the foot, that the knee has not yet fallen behind
+
+
+@pytest.mark.parametrize(("start", "expected"), [({"dy": 1e-3}, 0.1256), ({"dy": -0.1}, 0.1063), ({"y": 0.01}, 0.1378)])
+def test_a_foot_in_the_air_comes_to_its_first_contact_first(start, expected):
+    run = jumped(start)
+    lifts = [event for event in run.events if event.mode_before != "flight" and event.mode_after == "flight"]
+    lands = next(event for event in run.events if event.t > lifts[0].t and event.guard == "P.touch")
+    first = [event.state_before["x"] for event in run.events if event.t <= lifts[0].t and event.mode_after != "end"]
+    last = run.events[-1].state_before
+    assert run.figures["x_start"] == pytest.approx(max(first), abs=1e-12)
+    knee = last["x"] + 0.3 * math.cos(last["theta1"])
+    assert run.figures["x_end"] == pytest.approx(min(knee, lands.state_before["x"]), abs=1e-12)
+    assert run.figures["jump_distance"] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(("guard", "place"), [("P.cone+", 0), ("P.touch", 2)])
+def test_guards_of_the_contact_end_a_run_if_told(guard, place):
+    run = jumped(**{guard: "terminal"})
+    assert run.status.name == "terminal"
+    assert run.end_time == pytest.approx(EVENTS[place][0], abs=1e-10)
+    assert (run.events[-1].guard, run.events[-1].mode_after) == (guard, "end")
+    assert run.check().ok
+    again = saltus.simulate(
+        run.system.with_guards(**{guard: "record"}), controller=run.system.profiles["paper"].controller
+    )
+    assert len(again.events) == len(EVENTS)
+    with pytest.raises(InputError, match="cannot be ignored"):
+        run.system.with_guards(**{guard: "ignore"})
+    with pytest.raises(InputError, match="guard action"):
+        run.system.with_guards(**{guard: "stop"})

@@ -38,7 +38,8 @@ def _robot(name: str) -> dict[str, Any]:
         "parameters": _numbers(m.parameters),
         "actuators": {name: actuator.unit for name, actuator in m.actuators.items()},
         "units": {unit.name: list(unit.statuses) for unit in system.units},
-        "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards},
+        "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards}
+        | dict.fromkeys(system.contact_guards, "record: of a contact; may be terminal"),
         "profiles": {name: profile.about for name, profile in system.profiles.items()},
         "start": dict(system.start),
         "until": system.until,

@@ -94,7 +94,8 @@ class Track:
     window
         How early or late a contact may close or open, s: farther off, what the run did at that time is followed.
     period
-        Sampled with this period, s, or continuous.
+        Sampled with this period, s. Continuous, if it is None: then a contact that the inputs of one arc open and those
+        of the next close again has no end.
     """
 
     run: Trajectory
@@ -103,7 +104,7 @@ class Track:
     effort: float = 1.0
     spacing: float = 1e-3
     window: float = 0.1
-    period: float | None = None
+    period: float | None = 1e-3
 
     def bind(self, system: HybridSystem) -> Control:
         run = self.run
@@ -208,11 +209,12 @@ def _arcs(run: Trajectory, spacing: float) -> list[_Arc]:
 
 
 def _weights(system: HybridSystem, given: Mapping[str, float] | None, rest: float) -> list[Any]:
-    given = dict(given or {})
-    rest = given.pop("", rest)
-    for name, value in given.items():
-        if name not in system.state_names:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"track: weights are given by name of the state, got {given!r}")
+    for name, value in (given or {}).items():
+        if name and name not in system.state_names:
             raise unknown_name("state", name, system.state_names, system.name)
         if not 0 <= value < np.inf:
-            raise InputError(f"track: the weight of {name} must not be negative, got {value!r}")
-    return [given.get(name, rest) for name in system.state_names]
+            raise InputError(f"track: the weight of {name or 'the others'} must not be negative, got {value!r}")
+    named = {"": rest, **(given or {})}
+    return [named.get(name, named[""]) for name in system.state_names]

@@ -149,6 +149,12 @@ def handle(I, D, which):
                 ended = True
                 D[I[L.EVENT] + L.E_GUARD] = slot
             I[I[L.SIDE] + user] = -I[I[L.SIDE] + user]
+    for unit in range(nunit):
+        for k in range(L.SLOTS):
+            slot, place = L.SLOTS * unit + k, L.SLOTS * I[I[L.STATUS] + unit] + k
+            if I[I[L.FIRED] + slot] == 1 and counts(I, slot) and (I[I[L.STOPS] + unit] >> place) & 1:
+                ended = True
+                D[I[L.EVENT] + L.E_GUARD] = slot
     if ended:
         return TERMINAL
     return change_units(I, D, t, y)

@@ -162,6 +162,7 @@ _INTEGERS = [
     "KEPT",
     "PICKED",
     "REQUEST",
+    "STOPS",  # bits of its guards, status by status, that end the run
     "GUARD_KIND",
     "ZERO",  # guard was zero on entry
     "SUSPECT",

@@ -323,6 +323,7 @@ def _new_arenas(
         "BEST",
         "NEUTRAL",
         "REQUEST",
+        "STOPS",
     ]
     integers = dict.fromkeys(per_unit, nunit)
     integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "PIVOT", "BILATERAL", "KEPT", "PICKED"), nr)
@@ -358,6 +359,12 @@ def _new_arenas(
         I[I[L.COORDINATE] + k] = -1 if unit.coordinate is None else m.index(unit.coordinate.name)
         I[I[L.GATE] + k] = -1 if unit.gate is None else names.index(unit.gate)
         I[I[L.LAW] + k] = 0 if unit.law is None else law_address(unit.law)
+        I[I[L.STOPS] + k] = sum(
+            1 << (L.SLOTS * status + slot)
+            for status, row in enumerate(unit.guard_names)
+            for slot, name in enumerate(row)
+            if name and f"{unit.name}.{name}" in system.stops
+        )
     actions = {"ignore": L.IGNORE, "record": L.RECORD, "terminal": L.TERMINAL}
     for k, guard in enumerate(system.guards):
         I[I[L.SIDE] + k] = 1

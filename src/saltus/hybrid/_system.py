@@ -75,6 +75,7 @@ class HybridSystem:
     about: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
     origin: str = ""
+    stops: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         given = dict(self.values)
@@ -154,14 +155,34 @@ class HybridSystem:
         changed = tuple(replace(u, law=law) if u.name in lawful and unit in (None, u.name) else u for u in self.units)  # type: ignore[type-var]
         return self._changed(units=changed)
 
+    @property
+    def contact_guards(self) -> list[str]:
+        """Names of the guards of all units: each ends a status of its unit, and the run too if it is in ``stops``."""
+        names = [f"{u.name}.{name}" for u in self.units for row in u.guard_names for name in row if name]
+        return list(dict.fromkeys(names))
+
     def with_guards(self, /, **actions: str) -> HybridSystem:
-        """The same system with other actions (ignore, record, terminal) of some guards."""
-        names = {guard.name for guard in self.guards}
-        for name in actions:
-            if name not in names:
-                raise unknown_name("guard", name, names, self.name)
+        """The same system with other actions (ignore, record, terminal) of some guards.
+
+        The guards of contacts are what contacts are made of: they are recorded or terminal, and cannot be ignored.
+        """
+        own, units = {guard.name for guard in self.guards}, self.contact_guards
+        stops = set(self.stops)
+        for name, action in actions.items():
+            if name not in own and name not in units:
+                raise unknown_name("guard", name, [*own, *units], self.name)
+            if name in own:
+                continue
+            if action not in ACTIONS:
+                raise unknown_name("guard action", action, ACTIONS, f"guard {name}")
+            if action == "ignore":
+                raise InputError(
+                    f"guard {name} of {self.name} cannot be ignored: without it the contact would be wrong; "
+                    "it is recorded, or terminal"
+                )
+            (stops.add if action == "terminal" else stops.discard)(name)
         changed = tuple(replace(g, action=actions.get(g.name, g.action)) for g in self.guards)
-        return self._changed(guards=changed)
+        return self._changed(guards=changed, stops=frozenset(stops))
 
     def _changed(self, **fields: Any) -> HybridSystem:
         made = replace(self, **fields)

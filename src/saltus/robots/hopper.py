@@ -68,24 +68,29 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
     """The jump by the paper's rule [oh_huang, item 5].
 
     From the largest x of the foot in the first contact phase to the smallest in the contact phase
-    after the first impact, or to the knee's or head's if that strikes the ground behind it. In
-    every contact mode the foot stands or moves one way, so both are reached at events.
+    after the first impact, or to the knee's or head's if that strikes the ground behind it, which ends the jump. In
+    every contact mode the foot stands or moves one way, so both are reached at events. A foot that is in the air at the
+    start, or leaves the ground with a speed that it was given, comes to its first contact phase when it touches.
     """
     x = before[0]
     if moment == 0:
         out[1] = x
+        out[PHASE] = ON_GROUND if abs(before[1]) <= 1e-9 and before[5] == 0 else BEFORE
         out[LANDING], out[VIOLATION], out[BACK], out[LAST] = math.nan, math.nan, math.inf, math.inf
         return 0
     struck = guard in (HEIGHT_Q, HEIGHT_R)
+    touched = moment == 1 and guard == TOUCH and old[0] == 0
     lifts = moment == 1 and new[0] == 0 and old[0] != 0 and not struck
-    if out[PHASE] == ON_GROUND and moment == 1 and old[0] == 0:  # torn off at once
+    if out[PHASE] == BEFORE and (old[0] != 0 or (touched and new[0] != 0)):
+        out[PHASE], out[1] = ON_GROUND, x
+    elif out[PHASE] == ON_GROUND and moment == 1 and old[0] == 0:  # torn off at once
         out[PHASE] = ALOFT
     if out[PHASE] == ON_GROUND:
         out[1] = max(out[1], x)
         if lifts:
             out[PHASE] = ALOFT
     elif out[PHASE] == ALOFT:
-        if moment == 1 and guard == TOUCH and old[0] == 0:
+        if touched:
             out[PHASE], out[LANDING], out[LAST] = AGAIN if new[0] == 0 else LANDED, t, x
     elif out[PHASE] == LANDED:
         out[LAST] = min(out[LAST], x)
@@ -95,7 +100,9 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
         other = x + 2 * p[1] * math.cos(before[2])
         if guard == HEIGHT_R:
             other += 2 * p[1] * math.cos(before[2] + before[3])
-        out[LAST], out[BACK] = min(out[LAST], other), min(out[BACK], other)
+        out[BACK] = min(out[BACK], other)
+        if out[PHASE] < OVER:
+            out[PHASE], out[LAST] = OVER, min(out[LAST], other)
     if out[PHASE] >= LANDED and (old[0] != 0 or guard == TOUCH):
         out[BACK] = min(out[BACK], x)
     if guard > HEIGHT_R and math.isnan(out[VIOLATION]):
@@ -103,22 +110,23 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
     if moment == 2:
         out[2] = out[LAST]
         out[0] = out[2] - out[1]
+        out[ENDED] = 1.0 if out[PHASE] == OVER else 0.0
         if out[PHASE] < LANDED:
             out[0], out[1], out[2] = math.nan, math.nan, math.nan
     return 0
 
 
-# What the law of the jump keeps: when the foot landed, when the posture was first violated, the smallest x of all that
-# touched the ground since, the phase, the last x.
-LANDING, VIOLATION, BACK, PHASE, LAST = range(3, 8)
+# What the law of the jump keeps: whether a link has struck the ground, which ends it; when the foot landed; when the
+# posture was first violated; the smallest x of all that touched the ground since; the phase; the last x.
+ENDED, LANDING, VIOLATION, BACK, PHASE, LAST = range(3, 9)
 
 # The phases of a jump.
-ON_GROUND, ALOFT, LANDED, AGAIN = range(4)
+BEFORE, ON_GROUND, ALOFT, LANDED, AGAIN, OVER = range(6)
 
 # Numbers of guards: three of the foot, of which the first is its touch, then those of the robot.
 TOUCH, HEIGHT_Q, HEIGHT_R = 0, 3, 4
 
-JUMP = Figures(("jump_distance", "x_start", "x_end"), jump, memory=5)
+JUMP = Figures(("jump_distance", "x_start", "x_end", "jump_over"), jump, memory=5)
 
 # The same, when the foot landed, when the posture was first violated, if its guards are recorded, and the smallest x of
 # all that has touched the ground since the landing: the paper's rule does not look at a foot that comes down once more.
