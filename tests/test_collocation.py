@@ -1,5 +1,6 @@
 """Collocation: what it finds is made again by the simulator, and a bang-bang answer is known."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import casadi as ca
 import pytest
 
 import saltus
-from saltus import robots
+from saltus import optimize, robots
 from saltus.control import Constant
 from saltus.errors import InputError
 from saltus.optimize import Arc, Trial, collocate, cut
@@ -66,3 +67,70 @@ def test_a_motion_is_a_trial():
     )
     trial = Trial(found.start, found.controller())
     assert set(trial.start) == set(hopper.state_names)
+
+
+def test_finer_intervals_begin_where_coarse_ones_ended():
+    hopper = robots.hopper(g=0.0)
+    start = {"y": 1.0, "theta1": math.pi / 2, "theta2": 0.0}
+    guess = saltus.simulate(hopper, start, controller=Constant(1.0), until=0.05)
+    told = {
+        "maximise": lambda begins, ends: ends[0][3],
+        "start": {**dict.fromkeys(("x", "dx", "dy", "dtheta1", "dtheta2"), 0.0), **start},
+    }
+    coarse = collocate(hopper, [Arc("flight", 20, times=(0.05, 0.05))], guess, **told)
+    arcs = coarse.finer(0.00125)
+    assert [arc.intervals for arc in arcs] == [40]
+    ((t, x, u),) = coarse.sampled(arcs)
+    again = saltus.simulate(hopper, coarse.start, controller=coarse.controller(), until=0.05)
+    assert x[:, :4] == pytest.approx(again.at(t)[:, :4], abs=1e-3)
+    assert u.shape == (40, 1)
+    fine = collocate(hopper, arcs, coarse, **told)
+    assert fine.solved
+    assert fine.value == pytest.approx(coarse.value, rel=1e-4)
+    with pytest.raises(InputError, match="other modes"):
+        coarse.sampled([Arc("stick")])
+
+
+def test_the_published_jump_leads_to_one_five_times_as_far():
+    jump = optimize.find_problem("jump", reading="until-impact")
+    paper = Trial({}, robots.hopper().profiles["paper"].controller)
+    told = optimize.verdict(jump, paper)
+    motion = next(iter(jump.polish(told.run, 300.0)))
+    assert motion.solved
+    assert motion.value > 0.67
+
+
+def test_a_polish_takes_only_what_is_better_and_clean():
+    jump = optimize.find_problem("jump", reading="until-impact")
+    paper = Trial({}, robots.hopper().profiles["paper"].controller)
+    told = optimize.verdict(jump, paper)
+    seen = []
+    # so short that nothing is finished
+    done = optimize.polish(jump, paper, told, 1.0, seen.append)
+    assert done.passes == seen
+    assert len(seen) == 3
+    assert done.verdict.clean
+    assert done.verdict.value >= told.value
+    assert done.taken == any(one["taken"] for one in seen)
+    with pytest.raises(InputError, match="does not say how it is polished"):
+        optimize.polish(replace(jump, polish=None), paper, told, 1.0)
+    hop = saltus.simulate(jump.robot, controller=Constant(0.0), until=0.05)
+    with pytest.raises(InputError, match="leaves the ground and lands"):
+        next(iter(jump.polish(hop, 1.0)))
+
+
+def test_a_profile_is_polished_on_the_command_line(call, tmp_path):
+    words = ("optimize", "hopper", "--profile", "paper", "--reading", "until-impact", "--out", "o")
+    code, out, _ = call(*words, "--polish", "1", "--json")
+    assert code == 0
+    content = json.loads(out)
+    assert content["value"] >= 0.1254
+    assert len(content["passes"]) == 3
+    assert (tmp_path / "o" / "jump-of-hopper-until-impact-paper.csv").exists()
+    for more in ((), ("--polish", "1", "--mixes", "1"), ("--polish", "1", "--resume")):
+        code, _, error = call(*words, *more)
+        assert code == 2
+        assert "polished alone" in error
+    code, _, error = call("optimize", "hopper", "--profile", "papre", "--polish", "1")
+    assert code == 2
+    assert "paper" in error
