@@ -1,5 +1,6 @@
 """Figures of runs, maps, iterates and families say what they should."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -220,16 +221,71 @@ def jump():
     return saltus.simulate(hopper, controller=hopper.profiles["paper"].controller)
 
 
+@pytest.fixture(scope="module")
+def bounce():
+    # at less friction the foot leaves the ground in the impact itself
+    hopper = robots.hopper(mu=0.2)
+    found = saltus.simulate(hopper, controller=hopper.profiles["paper"].controller)
+    assert [event.mode_after for event in found.events] == ["slip-", "flight", "flight", "end"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def ball():
+    return saltus.simulate(robots.bouncing_ball(), until=5.0)
+
+
+def upright_dashes(axes):
+    return [
+        line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1
+    ]
+
+
+def boxes(figure):
+    """Where the texts of the first axes stand."""
+    figure.draw_without_rendering()
+    return [text.get_window_extent() for text in figure.axes[0].texts]
+
+
 def test_modes_are_named_and_changes_marked(jump):
     for figure in (show.coordinates_figure(jump), show.normal_force_figure(jump), show.force_ratio_figure(jump)):
         axes = figure.axes[0]
         assert [text.get_text() for text in axes.texts] == ["stick", "slip-", "flight", "slip+"]
-        dashed = [
-            line.get_xdata()[0]
-            for line in axes.lines
-            if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1
-        ]
-        assert dashed == pytest.approx([event.t for event in jump.events[:-1]])
+        assert upright_dashes(axes) == pytest.approx([event.t for event in jump.events[:-1]])
+
+
+def test_an_impact_that_keeps_the_mode_is_marked(bounce):
+    for figure in (show.coordinates_figure(bounce), show.normal_force_figure(bounce), show.force_ratio_figure(bounce)):
+        assert [text.get_text() for text in figure.axes[0].texts] == ["stick", "slip-", "flight", "flight"]
+        for axes in figure.axes:
+            assert upright_dashes(axes) == pytest.approx([event.t for event in bounce.events[:-1]])
+
+
+def test_names_of_short_modes_do_not_overlap(ball):
+    rod = saltus.simulate(robots.rod(), until=2.0)
+    for run, least in ((ball, 8), (rod, 3)):
+        figure = show.coordinates_figure(run)
+        times = sorted({event.t for event in run.events})
+        assert upright_dashes(figure.axes[0]) == pytest.approx(times, abs=1e-12)
+        shown = boxes(figure)
+        assert least <= len(shown) < len(times) + 1
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(shown, 2))
+        assert f"{len(times) + 1 - len(shown)} short mode" in figure.axes[-1].get_xlabel()
+    # the longest are named
+    names = [text.get_text() for text in show.coordinates_figure(ball).axes[0].texts]
+    assert names == ["flight"] * (len(names) - 1) + ["stick"]
+
+
+def test_axes_say_what_they_show(jump):
+    figure = show.coordinates_figure(jump)
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "position\nx, y (m)", "angle\n$\\theta_{1}$, $\\theta_{2}$ (rad)",
+    ]  # fmt: skip
+    assert figure.axes[-1].get_xlabel() == "time (s)"
+    figure = show.coordinates_figure(jump, ["dx", "dtheta1"])
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "velocity\ndx (m/s)", "angular velocity\n$\\dot{\\theta}_{1}$ (rad/s)",
+    ]  # fmt: skip
 
 
 def test_forces_are_within_the_friction(jump):
