@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.path import Path
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import saltus
@@ -310,6 +311,49 @@ def test_eight_snapshots(jump):
         assert np.hypot(*np.diff(line.get_xydata(), axis=0)[0]) == pytest.approx(0.3)
 
 
+def test_eight_snapshots_of_a_bounce(bounce):
+    times = show.snapshot_times(bounce)
+    up, down = bounce.events[1].t, bounce.events[2].t
+    assert len(times) == 8
+    assert times[:2] == [0.0, up]
+    assert times[2:4] == pytest.approx([up + (down - up) / 3, up + 2 * (down - up) / 3])
+    assert (times[4], times[7]) == (down, bounce.end_time)
+
+
+def test_the_first_of_many_impacts_is_among_the_snapshots(ball):
+    times = show.snapshot_times(ball)
+    assert times[:2] == [0.0, ball.events[0].t]
+    assert len(times) == 8
+    wheel = saltus.simulate(robots.rimless_wheel(), until=2.0)
+    assert show.snapshot_times(wheel)[:2] == [0.0, wheel.events[0].t]
+
+
+def test_a_legend_says_what_happens_at_snapshots(jump, bounce):
+    for run, last in ((jump, "slip+"), (bounce, "flight")):
+        legend = [text.get_text() for text in show.snapshots_figure(run).axes[0].get_legend().get_texts()]
+        told = ["start", "separation", "flight", "flight", "impact", last, last, "end"]
+        assert legend == [
+            f"{k}: {t:.4f} s, {what}"
+            for k, (t, what) in enumerate(zip(show.snapshot_times(run), told, strict=True), 1)
+        ]  # fmt: skip
+    legend = show.snapshots_figure(jump, [0.1, jump.events[1].t]).axes[0].get_legend().get_texts()
+    assert [text.get_text() for text in legend] == ["1: 0.1000 s, flight", "2: 0.0600 s, separation"]
+
+
+def test_numbers_of_snapshots_are_clear_of_links_and_of_each_other(jump, bounce):
+    for run in (jump, bounce):
+        figure = show.snapshots_figure(run)
+        axes = figure.axes[0]
+        numbers, shown = axes.texts, boxes(figure)
+        assert [text.get_text() for text in numbers] == list("12345678")
+        assert min(text.get_zorder() for text in numbers) > max(line.get_zorder() for line in axes.lines)
+        assert all(text.get_path_effects() for text in numbers)
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(shown, 2))
+        links = [Path(axes.transData.transform(line.get_xydata())) for line in axes.lines if line.get_marker() == "o"]
+        assert len(links) == 16
+        assert not any(link.intersects_bbox(box, filled=False) for link in links for box in shown)
+
+
 def test_what_cannot_be_drawn_is_refused(jump):
     pendulum = saltus.simulate(robots.pendulum(), until=0.1)
     with pytest.raises(InputError, match="no contacts"):
@@ -324,5 +368,7 @@ def test_runs_side_by_side():
     runs = compare_laws(hopper, controller=hopper.profiles["paper"].controller)
     figure = show.side_by_side_figure(runs)
     assert [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes if axes.get_visible()] == list(runs)
+    for axes in figure.axes[: len(runs)]:
+        assert axes.get_title(loc="left").split("\n")[-1] == "1 start, 2 separation, 5 impact, 8 end"
     with pytest.raises(InputError, match="no runs"):
         show.side_by_side_figure({})
