@@ -14,6 +14,7 @@ import saltus
 from saltus import gaits, robots, show
 from saltus.errors import InputError
 from saltus.gaits import Change, Family
+from saltus.hybrid import painleve
 from saltus.robots import find_robot
 from saltus.show import _maps
 from saltus.show._iterates import lost_in
@@ -372,3 +373,12 @@ def test_runs_side_by_side():
         assert axes.get_title(loc="left").split("\n")[-1] == "1 start, 2 separation, 5 impact, 8 end"
     with pytest.raises(InputError, match="no runs"):
         show.side_by_side_figure({})
+
+
+def test_the_legend_of_alpha_shows_the_hatch():
+    degrees = np.radians(np.linspace(-180.0, 180.0, 13))
+    figure = show.painleve_figure(painleve(robots.hopper(), ("theta1", degrees), ("theta2", degrees)))
+    assert texts(figure)[-1] == "hatched: not possible"
+    hatch = figure.legends[0].legend_handles[-1].get_hatch()
+    assert hatch
+    assert any(hatch in (drawn.hatches or ()) for drawn in figure.axes[0].collections if hasattr(drawn, "hatches"))
