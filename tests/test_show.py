@@ -1,17 +1,20 @@
 """Figures of runs, maps, iterates and families say what they should."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.path import Path
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import saltus
 from saltus import gaits, robots, show
 from saltus.errors import InputError
 from saltus.gaits import Change, Family
+from saltus.hybrid import painleve
 from saltus.robots import find_robot
 from saltus.show import _maps
 from saltus.show._iterates import lost_in
@@ -220,16 +223,71 @@ def jump():
     return saltus.simulate(hopper, controller=hopper.profiles["paper"].controller)
 
 
+@pytest.fixture(scope="module")
+def bounce():
+    # at less friction the foot leaves the ground in the impact itself
+    hopper = robots.hopper(mu=0.2)
+    found = saltus.simulate(hopper, controller=hopper.profiles["paper"].controller)
+    assert [event.mode_after for event in found.events] == ["slip-", "flight", "flight", "end"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def ball():
+    return saltus.simulate(robots.bouncing_ball(), until=5.0)
+
+
+def upright_dashes(axes):
+    return [
+        line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1
+    ]
+
+
+def boxes(figure):
+    """Where the texts of the first axes stand."""
+    figure.draw_without_rendering()
+    return [text.get_window_extent() for text in figure.axes[0].texts]
+
+
 def test_modes_are_named_and_changes_marked(jump):
     for figure in (show.coordinates_figure(jump), show.normal_force_figure(jump), show.force_ratio_figure(jump)):
         axes = figure.axes[0]
         assert [text.get_text() for text in axes.texts] == ["stick", "slip-", "flight", "slip+"]
-        dashed = [
-            line.get_xdata()[0]
-            for line in axes.lines
-            if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1
-        ]
-        assert dashed == pytest.approx([event.t for event in jump.events[:-1]])
+        assert upright_dashes(axes) == pytest.approx([event.t for event in jump.events[:-1]])
+
+
+def test_an_impact_that_keeps_the_mode_is_marked(bounce):
+    for figure in (show.coordinates_figure(bounce), show.normal_force_figure(bounce), show.force_ratio_figure(bounce)):
+        assert [text.get_text() for text in figure.axes[0].texts] == ["stick", "slip-", "flight", "flight"]
+        for axes in figure.axes:
+            assert upright_dashes(axes) == pytest.approx([event.t for event in bounce.events[:-1]])
+
+
+def test_names_of_short_modes_do_not_overlap(ball):
+    rod = saltus.simulate(robots.rod(), until=2.0)
+    for run, least in ((ball, 8), (rod, 3)):
+        figure = show.coordinates_figure(run)
+        times = sorted({event.t for event in run.events})
+        assert upright_dashes(figure.axes[0]) == pytest.approx(times, abs=1e-12)
+        shown = boxes(figure)
+        assert least <= len(shown) < len(times) + 1
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(shown, 2))
+        assert f"{len(times) + 1 - len(shown)} short mode" in figure.axes[-1].get_xlabel()
+    # the longest are named
+    names = [text.get_text() for text in show.coordinates_figure(ball).axes[0].texts]
+    assert names == ["flight"] * (len(names) - 1) + ["stick"]
+
+
+def test_axes_say_what_they_show(jump):
+    figure = show.coordinates_figure(jump)
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "position\nx, y (m)", "angle\n$\\theta_{1}$, $\\theta_{2}$ (rad)",
+    ]  # fmt: skip
+    assert figure.axes[-1].get_xlabel() == "time (s)"
+    figure = show.coordinates_figure(jump, ["dx", "dtheta1"])
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "velocity\ndx (m/s)", "angular velocity\n$\\dot{\\theta}_{1}$ (rad/s)",
+    ]  # fmt: skip
 
 
 def test_forces_are_within_the_friction(jump):
@@ -254,6 +312,49 @@ def test_eight_snapshots(jump):
         assert np.hypot(*np.diff(line.get_xydata(), axis=0)[0]) == pytest.approx(0.3)
 
 
+def test_eight_snapshots_of_a_bounce(bounce):
+    times = show.snapshot_times(bounce)
+    up, down = bounce.events[1].t, bounce.events[2].t
+    assert len(times) == 8
+    assert times[:2] == [0.0, up]
+    assert times[2:4] == pytest.approx([up + (down - up) / 3, up + 2 * (down - up) / 3])
+    assert (times[4], times[7]) == (down, bounce.end_time)
+
+
+def test_the_first_of_many_impacts_is_among_the_snapshots(ball):
+    times = show.snapshot_times(ball)
+    assert times[:2] == [0.0, ball.events[0].t]
+    assert len(times) == 8
+    wheel = saltus.simulate(robots.rimless_wheel(), until=2.0)
+    assert show.snapshot_times(wheel)[:2] == [0.0, wheel.events[0].t]
+
+
+def test_a_legend_says_what_happens_at_snapshots(jump, bounce):
+    for run, last in ((jump, "slip+"), (bounce, "flight")):
+        legend = [text.get_text() for text in show.snapshots_figure(run).axes[0].get_legend().get_texts()]
+        told = ["start", "separation", "flight", "flight", "impact", last, last, "end"]
+        assert legend == [
+            f"{k}: {t:.4f} s, {what}"
+            for k, (t, what) in enumerate(zip(show.snapshot_times(run), told, strict=True), 1)
+        ]  # fmt: skip
+    legend = show.snapshots_figure(jump, [0.1, jump.events[1].t]).axes[0].get_legend().get_texts()
+    assert [text.get_text() for text in legend] == ["1: 0.1000 s, flight", "2: 0.0600 s, separation"]
+
+
+def test_numbers_of_snapshots_are_clear_of_links_and_of_each_other(jump, bounce):
+    for run in (jump, bounce):
+        figure = show.snapshots_figure(run)
+        axes = figure.axes[0]
+        numbers, shown = axes.texts, boxes(figure)
+        assert [text.get_text() for text in numbers] == list("12345678")
+        assert min(text.get_zorder() for text in numbers) > max(line.get_zorder() for line in axes.lines)
+        assert all(text.get_path_effects() for text in numbers)
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(shown, 2))
+        links = [Path(axes.transData.transform(line.get_xydata())) for line in axes.lines if line.get_marker() == "o"]
+        assert len(links) == 16
+        assert not any(link.intersects_bbox(box, filled=False) for link in links for box in shown)
+
+
 def test_what_cannot_be_drawn_is_refused(jump):
     pendulum = saltus.simulate(robots.pendulum(), until=0.1)
     with pytest.raises(InputError, match="no contacts"):
@@ -268,5 +369,16 @@ def test_runs_side_by_side():
     runs = compare_laws(hopper, controller=hopper.profiles["paper"].controller)
     figure = show.side_by_side_figure(runs)
     assert [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes if axes.get_visible()] == list(runs)
+    for axes in figure.axes[: len(runs)]:
+        assert axes.get_title(loc="left").split("\n")[-1] == "1 start, 2 separation, 5 impact, 8 end"
     with pytest.raises(InputError, match="no runs"):
         show.side_by_side_figure({})
+
+
+def test_the_legend_of_alpha_shows_the_hatch():
+    degrees = np.radians(np.linspace(-180.0, 180.0, 13))
+    figure = show.painleve_figure(painleve(robots.hopper(), ("theta1", degrees), ("theta2", degrees)))
+    assert texts(figure)[-1] == "hatched: not possible"
+    hatch = figure.legends[0].legend_handles[-1].get_hatch()
+    assert hatch
+    assert any(hatch in (drawn.hatches or ()) for drawn in figure.axes[0].collections if hasattr(drawn, "hatches"))

@@ -6,14 +6,8 @@ from saltus.show._iterates import error_figure, height_figure, iterates_figure, 
 from saltus.show._maps import intensity_figure, surface_figure
 from saltus.show._page import Page
 from saltus.show._painleve import painleve_figure
-from saltus.show._runs import (
-    coordinates_figure,
-    force_ratio_figure,
-    normal_force_figure,
-    side_by_side_figure,
-    snapshot_times,
-    snapshots_figure,
-)
+from saltus.show._runs import coordinates_figure, force_ratio_figure, normal_force_figure
+from saltus.show._snapshots import side_by_side_figure, snapshot_times, snapshots_figure
 from saltus.show._trade import trade_figure
 
 __all__ = [

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from saltus.hybrid import Painleve
-from saltus.show._figure import GREY, RED, blank, label, look
+from saltus.show._figure import RED, blank, label, look
+
+HATCH = "////"
 
 
 def painleve_figure(found: Painleve, *, title: str = "") -> Figure:
@@ -28,10 +31,11 @@ def painleve_figure(found: Painleve, *, title: str = "") -> Figure:
         bar.set_label(f"least alpha of {found.unit} (1/kg)")
         bar.outline.set_visible(False)  # type: ignore[operator]
         if not found.possible.all():
-            axes.contourf(x, y, (~found.possible).astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
+            axes.contourf(x, y, (~found.possible).astype(float), levels=[0.5, 1.5], colors="none", hatches=[HATCH])
         if alpha.min() < 0.0 < alpha.max():
             axes.contour(x, y, alpha, levels=[0.0], colors=RED)
-        handles, texts = [], []
+        handles: list[Artist] = []
+        texts: list[str] = []
         for posture, marker, what in (
             (found.smallest, "o", f"least alpha {found.smallest.value:.4g} 1/kg, {found.smallest.sliding}"),
             (found.least_critical, "s", f"least critical friction {found.least_critical.value:.4g}"),
@@ -40,7 +44,7 @@ def painleve_figure(found: Painleve, *, title: str = "") -> Figure:
             handles += axes.plot(*place, marker, mfc="none", mec="k", ms=8.0, ls="none")
             texts.append(what)
         if not found.possible.all():
-            handles.append(Line2D([], [], color=GREY, marker="s", ls="none", mfc="none"))
+            handles.append(Patch(facecolor="none", edgecolor="k", hatch=HATCH, lw=0.8))
             texts.append("hatched: not possible")
         figure.legend(handles, texts, loc="outside lower center", fontsize=9)
         axes.set_xlabel(label(found.x_name, "deg" if units[found.x_name] == "rad" else units[found.x_name]))

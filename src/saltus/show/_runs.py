@@ -1,26 +1,24 @@
-"""A run over time, with its modes named and its events marked, and as stick figures."""
+"""A run over time, with its modes named and its events marked."""
 
 from __future__ import annotations
 
-import itertools
 import math
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import casadi as ca
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 
-from saltus.contact._unit import GRIP, GROUND
+from saltus.contact._unit import GROUND
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
-from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, RED, SCALE, blank, label, look
+from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, RED, blank, label, look
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
-# An arc shorter than this share of the run has its name written upright.
-NARROW = 0.09
+KINDS = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "angular velocity"}
+# Size of the name of a mode, its height, and the least space between two names, in points.
+SIZE, HEIGHT, SPACE = 8.0, 9.6, 3.0
 
 
 def coordinates_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: str = "") -> Figure:
@@ -39,11 +37,10 @@ def coordinates_figure(run: Trajectory, names: Sequence[str] | None = None, *, t
         for axes, (unit, members) in zip(rows, groups.items(), strict=True):
             for name, colour in zip(members, COLOURS * (1 + len(members) // 4), strict=False):
                 axes.plot(run.t, run.x[:, run.system.state_names.index(name)], color=colour, label=label(name, ""))
-            axes.set_ylabel(f"({unit})")
+            axes.set_ylabel(_what(members, unit))
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-            _mark_modes(axes, run, named=axes is rows[0])
-        rows[-1].set_xlabel("time (s)")
         figure.suptitle(title or f"{run.system.name}: coordinates", x=0.02, ha="left", fontsize=11)
+        _mark_modes(figure, list(rows), run)
     return figure
 
 
@@ -56,9 +53,8 @@ def normal_force_figure(run: Trajectory, unit: str | None = None, *, title: str 
         axes.plot(run.t, run.samples.forces[:, row + 1], color=BLUE)
         axes.axhline(0.0, color=GREY, ls="--", lw=1.0)
         axes.set_ylabel(rf"normal force on {name} (N)")
-        axes.set_xlabel("time (s)")
-        _mark_modes(axes, run, named=True)
         figure.suptitle(title or f"{run.system.name}: normal force", x=0.02, ha="left", fontsize=11)
+        _mark_modes(figure, [axes], run)
     return figure
 
 
@@ -76,84 +72,10 @@ def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str =
             axes.axhline(side, color=RED, ls="--", lw=1.0)
         axes.set_ylim(-1.5 * friction - 0.02, 1.5 * friction + 0.02)
         axes.set_ylabel(f"tangential over normal force on {name}")
-        axes.set_xlabel("time (s)")
-        _mark_modes(axes, run, named=True)
         shown = title or f"{run.system.name}: force ratio, friction {friction:g}"
         figure.suptitle(shown, x=0.02, ha="left", fontsize=11)
+        _mark_modes(figure, [axes], run)
     return figure
-
-
-def snapshots_figure(run: Trajectory, times: Sequence[float] | None = None, *, title: str = "") -> Figure:
-    """The robot as a stick figure at some instants, the later the darker; at `snapshot_times` if none are given."""
-    with look():
-        figure = blank(7.2, 4.2)
-        axes = figure.add_subplot()
-        _draw_snapshots(axes, run, list(snapshot_times(run) if times is None else times))
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        figure.suptitle(title or f"{run.system.name}: snapshots", x=0.02, ha="left", fontsize=11)
-    return figure
-
-
-def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> Figure:
-    """Several runs of a robot as stick figures on the same scale, with their modes and first figure."""
-    if not runs:
-        raise InputError("there are no runs to be put side by side")
-    with look():
-        wide = min(3, len(runs))
-        figure = blank(3.2 * wide, 0.6 + 3.6 * math.ceil(len(runs) / wide))
-        places = figure.subplots(math.ceil(len(runs) / wide), wide, sharex=True, sharey=True, squeeze=False).ravel()
-        for axes in places[len(runs) :]:
-            axes.set_visible(False)
-        for axes, (name, run) in zip(places, runs.items(), strict=False):
-            _draw_snapshots(axes, run, snapshot_times(run))
-            axes.label_outer()
-            told = [f"{label(n, '')} {value:.4g}" for n, value in run.figures.items() if value is not None][:1]
-            lines = [name, *told, " ".join(run.arc_modes)]
-            axes.set_title("\n".join(textwrap.shorten(line, 42) for line in lines), fontsize=8, loc="left")
-        system = next(iter(runs.values())).system
-        figure.suptitle(title or f"{system.name}: side by side", x=0.02, ha="left", fontsize=11)
-    return figure
-
-
-def _draw_snapshots(axes: Axes, run: Trajectory, instants: Sequence[float]) -> None:
-    system = run.system
-    if not system.skeleton:
-        raise InputError(f"{system.name} has no skeleton to be drawn")
-    names = list(dict.fromkeys(name for pair in system.skeleton for name in pair))
-    d, points = system.dynamics, system.mechanism.points
-    places = ca.Function("places", [d.q, d.p], [ca.vertcat(*(points[name].position for name in names))])
-    for k, (t, x) in enumerate(zip(instants, run.at(np.array(instants)), strict=True)):
-        at = np.array(places(x[: system.mechanism.nq], system.parameter_values)).reshape(-1, 2)
-        shade = matplotlib.colormaps[SCALE](0.92 * (1 - k / max(1, len(instants) - 1)))
-        for number, (one, other) in enumerate(system.skeleton):
-            ends = at[[names.index(one), names.index(other)]]
-            axes.plot(*ends.T, "-o", color=shade, lw=2.2, ms=3.5, label=f"{k + 1}: {t:.4f} s" if not number else "")
-        # beside the last point, on alternate sides, so that numbers of postures that are near stay apart
-        side = (7, -7)[k % 2]
-        axes.annotate(
-            str(k + 1), at[-1], xytext=(side, 5), textcoords="offset points", ha="center", fontsize=8, color=shade
-        )
-    if any(unit.kind == GROUND for unit in system.units):
-        axes.axhline(0.0, color=GREY, lw=1.0)
-    axes.set_aspect("equal")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    axes.margins(0.08, 0.12)
-
-
-def snapshot_times(run: Trajectory) -> list[float]:
-    """Start, end, each change between contact and flight, and from the first on two between them [oh_huang, item 4]."""
-    contacts = [k for k, unit in enumerate(run.system.units) if unit.kind in (GROUND, GRIP)]
-    closed = (run.arc_statuses[:, contacts] != 0).any(axis=1)
-    arcs = itertools.pairwise(closed)
-    inner = [event.t for event, (one, other) in zip(run.events, arcs, strict=False) if one != other]
-    changes = [run.start_time, *inner, run.end_time]
-    times = [changes[0]]
-    for number, (begin, end) in enumerate(itertools.pairwise(changes)):
-        if number:
-            times += [begin + (end - begin) * share for share in (1 / 3, 2 / 3)]
-        times.append(end)
-    return times
 
 
 def _contact(run: Trajectory, unit: str | None) -> tuple[str, int, float]:
@@ -168,21 +90,70 @@ def _contact(run: Trajectory, unit: str | None) -> tuple[str, int, float]:
     return name, run.system.first_rows[k], float(run.system.unit_coefficients[k][0])
 
 
-def _mark_modes(axes: Axes, run: Trajectory, *, named: bool) -> None:
-    """A dashed line at each change of mode and, if asked for, the name of each mode above."""
-    changes = [event for event in run.events if event.mode_before != event.mode_after]
-    ends = [run.start_time, *(event.t for event in changes if event.mode_after != "end"), run.end_time]
-    modes = [*(event.mode_before for event in changes)]
-    if len(modes) < len(ends) - 1:
-        modes.append(changes[-1].mode_after if changes else run.arc_modes[-1])
-    for t in ends[1:-1]:
-        axes.axvline(t, color=GREY, ls="--", lw=0.8)
-    axes.set_xlim(ends[0], max(ends[-1], ends[0] + 1e-12))
-    if not named:
-        return
-    for mode, begin, end in zip(modes, ends[:-1], ends[1:], strict=False):
-        narrow = end - begin < NARROW * (ends[-1] - ends[0])
-        axes.annotate(
-            mode, (0.5 * (begin + end), 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
-            textcoords="offset points", ha="center", va="bottom", fontsize=8, rotation=90 if narrow else 0,
+def _what(names: Sequence[str], unit: str) -> str:
+    """What an axis shows: the kind, the quantities and their unit."""
+    shown = ", ".join(label(name, "") for name in names[:4]) + (", …" if len(names) > 4 else "")
+    kind = f"{KINDS[unit]}\n" if unit in KINDS else ""
+    return kind + (shown if unit in ("", "1") else f"{shown} ({unit.replace('^2', '²')})")
+
+
+def _bands(run: Trajectory) -> list[tuple[str, float, float]]:
+    """Mode, beginning and end of each stretch of motion between changes of mode and impacts, whatever mode follows."""
+    bands, begin = [], run.start_time
+    for event in run.events:
+        parts = event.mode_before != event.mode_after or any(event.impulse.values())
+        if parts and not event.ended and event.t > begin:
+            bands.append((event.mode_before, begin, event.t))
+            begin = event.t
+    if run.end_time > begin or not bands:
+        bands.append((run.arc_modes[-1], begin, run.end_time))
+    return bands
+
+
+def _mark_modes(figure: Figure, rows: Sequence[Axes], run: Trajectory) -> None:
+    """Time below; a dashed line at each change of mode and each impact; above, names of modes that have room."""
+    bands = _bands(run)
+    begin, end = bands[0][1], max(bands[-1][2], bands[0][1] + 1e-12)
+    for axes in rows:
+        for _, t, _ in bands[1:]:
+            axes.axvline(t, color=GREY, ls="--", lw=0.8)
+        axes.set_xlim(begin, end)
+        # a common power of ten stands left of the axis, where no mode is named
+        axes.yaxis.get_offset_text().set(x=-0.03, ha="right")
+    rows[-1].set_xlabel("time (s)")
+    # names change heights alone, so that widths can be measured before they are there
+    figure.draw_without_rendering()
+    scale = rows[0].get_window_extent().width / figure.dpi * 72.0 / (end - begin)
+    names = _named(bands, scale)
+    for k, upright in sorted(names.items()):
+        mode, since, until = bands[k]
+        rows[0].annotate(
+            mode.replace(" ", "\n"), (0.5 * (since + until), 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
+            textcoords="offset points", ha="center", va="bottom", fontsize=SIZE, rotation=90 if upright else 0,
         )  # fmt: skip
+    lost = len(bands) - len(names)
+    if lost:
+        rows[-1].set_xlabel(f"time (s); {lost} short {'modes are' if lost > 1 else 'mode is'} not named")
+
+
+def _named(bands: Sequence[tuple[str, float, float]], scale: float) -> dict[int, bool]:
+    """Bands whose names have room, and whether upright; the longer a band, the sooner it is named.
+
+    Parameters
+    ----------
+    scale
+        Points of the axis for a second.
+    """
+    named: dict[int, bool] = {}
+    taken: list[tuple[float, float]] = []
+    for k in sorted(range(len(bands)), key=lambda k: bands[k][1] - bands[k][2]):
+        mode, begin, end = bands[k]
+        lines = mode.split(" ")
+        width = max(float(TextPath((0.0, 0.0), line, size=SIZE).get_extents().width) for line in lines)
+        upright = width + SPACE > (end - begin) * scale
+        half = 0.5 * (HEIGHT * len(lines) if upright else width)
+        middle = 0.5 * (begin + end) * scale
+        if all(middle + half + SPACE <= left or right + SPACE <= middle - half for left, right in taken):
+            named[k] = upright
+            taken.append((middle - half, middle + half))
+    return named
