@@ -98,6 +98,6 @@ def figure_bytes(figure: Figure, form: str = "png") -> bytes:
     return file.getvalue()
 
 
-def save_figure(figure: Figure, folder: Path, name: str, forms: Sequence[str] = FORMS) -> list[Path]:
+def save_figure(figure: Figure, folder: Path | str, name: str, forms: Sequence[str] = FORMS) -> list[Path]:
     """Write a figure to a folder, a file for each form."""
-    return [write(folder / f"{name}.{form}", figure_bytes(figure, form)) for form in forms]
+    return [write(Path(folder) / f"{name}.{form}", figure_bytes(figure, form)) for form in forms]

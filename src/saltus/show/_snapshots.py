@@ -52,16 +52,19 @@ def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> F
     if not runs:
         raise InputError("there are no runs to be put side by side")
     with look():
-        wide = min(3, len(runs))
+        wide = 2 if len(runs) == 4 else min(3, len(runs))
         figure = blank(3.2 * wide, 0.6 + 3.6 * math.ceil(len(runs) / wide))
         places = figure.subplots(math.ceil(len(runs) / wide), wide, sharex=True, sharey=True, squeeze=False).ravel()
         for axes in places[len(runs) :]:
             axes.set_visible(False)
         drawn = []
-        for axes, (name, run) in zip(places, runs.items(), strict=False):
+        for place, (axes, (name, run)) in enumerate(zip(places, runs.items(), strict=False)):
             instants = snapshot_times(run)
             drawn.append(_draw_snapshots(axes, run, instants))
             axes.label_outer()
+            if place + wide >= len(runs):  # nothing is below it
+                axes.tick_params(labelbottom=True)
+                axes.set_xlabel("x (m)")
             told = [f"{label(n, '')} {value:.4g}" for n, value in run.figures.items() if value is not None][:1]
             turns = dict(_turns(run))
             numbers = ", ".join(f"{k} {turns[t]}" for k, t in enumerate(instants, 1) if t in turns)
