@@ -216,6 +216,14 @@ def test_a_jump_by_what_is_seen_does_not_chatter_at_its_contacts():
         assert run.status.name in ("terminal", "finished")
 
 
+def test_what_is_told_of_was_judged_under_all_mixes():
+    jump = optimize.find_problem("jump", reading="until-impact", mixes=1.0)
+    assert [stage.mixes for stage in jump.stages] == [16, 32]
+    few = replace(jump, stages=(replace(jump.stages[0], drawn=600),))
+    best = optimize.search(few, runs=1200, seed=3)
+    assert best.score == pytest.approx(jump.scores(best.unit[None])[0], abs=1e-6)
+
+
 def test_a_torque_gain_is_a_torque():
     hopper = robots.hopper()
     half = saltus.simulate(hopper, controller=Constant(1.0), parameters={"gain": 0.5}, until=0.05)

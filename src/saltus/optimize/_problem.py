@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,8 @@ class Stage:
     ``width`` is where the search begins to look, in parts of the bounds; ``gain`` and ``patience`` say when it has come
     to its end: when so many generations have not made it better by so much. Of so many ``tries``, each from another
     random point, the best is gone on with. A try begins at the best of so many ``drawn`` at random or, with none drawn,
-    where the stage before has ended. Numbers that no stage has come to are in the middle of their bounds.
+    where the stage before has ended. Numbers that no stage has come to are in the middle of their bounds. Where the
+    problem has mixes, a stage may be content with some of them.
     """
 
     names: Sequence[str]
@@ -49,6 +50,7 @@ class Stage:
     candidates: int = 40
     tries: int = 1
     drawn: int = 2000
+    mixes: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ class Problem:
             self.judge,
             self.figures,
             self.until,
-            width=0.005 if self.mixes is None else 0.02,
+            width=0.005 if self.mixes is None else 0.05,
             gain=5e-4,
             patience=150 if self.mixes is None else 60,
             candidates=60 if self.mixes is None else 30,
@@ -145,7 +147,8 @@ class Problem:
         if run.size:
             trials = [self.trial(candidates[k]) for k in run]
             if mixed and self.mixes is not None and stage.judge is self.judge:
-                found[run] = self._under_mixes(trials, self.mixes)
+                count = stage.mixes or self.mixes.count
+                found[run] = self._under_mixes(trials, replace(self.mixes, count=min(count, self.mixes.count)))
                 return found
             names = list(trials[0].start)
             batch = simulate_many(

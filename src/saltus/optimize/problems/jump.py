@@ -167,9 +167,12 @@ def stages(robot: HybridSystem, reading: str, judge: Judge) -> tuple[Stage, ...]
 
 
 def sure_stages(judge: Judge) -> tuple[Stage, ...]:
-    """The jump without looking at how the push goes, from the best of many; how that is seen comes with all numbers."""
+    """The jump without looking at how the push goes, from the best of many, under few mixes; then with all numbers."""
     names = (*_sure.JUMP, *_sure.AIM, *AFTER)
-    return (Stage(names, judge, JUMP_IN_TIME, UNTIL, candidates=24, gain=2e-3, drawn=6000, tries=TRIES),)
+    return (
+        Stage(names, judge, JUMP_IN_TIME, UNTIL, candidates=24, gain=2e-3, drawn=6000, tries=TRIES, mixes=16),
+        Stage([*names, *_sure.SIGHT], judge, JUMP_IN_TIME, UNTIL, width=0.08, candidates=24, drawn=0, mixes=32),
+    )
 
 
 def lift(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-untyped-def]
