@@ -46,6 +46,7 @@ def test_unknown_robot_as_attribute():
         ("e_n", 1.5),
         ("tau_max", -1.0),
         ("m", "heavy"),
+        ("g", -2e100),
     ],
 )
 def test_parameters_out_of_range(name, value):
