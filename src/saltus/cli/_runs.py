@@ -46,6 +46,7 @@ RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
 @app.command("list")
 def list_command(
     name: Annotated[str | None, typer.Argument(help="Show one thing in detail: a name, or gaits/name.")] = None,
+MOST_SAMPLES = 20_000_000
     as_json: Json = False,
 ) -> None:
     """List all that can be used by name, or what one of them takes."""
@@ -165,6 +166,7 @@ def run_command(
         run.save(out)
     if figures is not None:
         draw_run(run, figures)
+    one.check_samples(output_step)
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
 
@@ -263,9 +265,22 @@ class _Experiment:
 
     def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it with a progress bar; a run that failed comes back with its failure."""
-        with Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
+        with Progress(self.end, quiet=quiet) as progress:
             try:
                 run = saltus.simulate(
+    @property
+    def end(self) -> float:
+        """When the run ends at the latest, s."""
+        return self.system.until if self.until is None else self.until
+
+    def check_samples(self, spacing: float | None) -> None:
+        """Refuse a spacing of the samples of which no machine could hold so many."""
+        if spacing is not None and spacing > 0 and self.end / spacing > MOST_SAMPLES:
+            raise InputError(
+                f"--output-step {spacing:g} means {self.end / spacing:.3g} samples until {self.end:g} s, and at most "
+                f"{MOST_SAMPLES} are possible: give at least {self.end / MOST_SAMPLES:.3g} s"
+            )
+
                     self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
                 )
             except (RunFailed, RunInterrupted) as error:
