@@ -99,8 +99,6 @@ def test_out(call_json, tmp_path, ending):
         (("run", "hopper", "--output-step", "1e-12"), "1e+12 samples until 1 s"),
         (("run", "hopper", "--output-step", "1e-7", "--until", "3"), "at least 1.5e-07 s"),
         (("run", "hopper", "--output-step", "0"), "positive"),
-        (("run", "hopper", "--set", "g=1e300"), "'g' must lie within 1e+100"),
-        (("run", "hopper", "--set", "gain=1e300"), "'gain' must lie within 1e+100"),
         (("run", "hopper", "--nonsense"), "nonsense"),
         (("run",), "robot"),
         (("walk",), "walk"),

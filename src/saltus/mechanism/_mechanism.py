@@ -12,9 +12,6 @@ import casadi as ca
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
 
-# The largest magnitude of a parameter: its square, and a state's that follows from it, are finite numbers.
-LARGEST = 1e100
-
 
 @dataclass(frozen=True)
 class Parameter:
@@ -37,11 +34,6 @@ class Parameter:
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
         if not math.isfinite(number):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
-        if abs(number) > LARGEST:
-            raise InputError(
-                f"parameter {self.name!r} must lie within {LARGEST:g} of zero, beyond which its products are not "
-                f"finite, got {number:g}"
-            )
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.strict and number <= self.lower:
             raise InputError(f"parameter {self.name!r} must be greater than {self.lower:g}{unit}, not {number:g}")
