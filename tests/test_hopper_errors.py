@@ -13,7 +13,7 @@ from saltus.errors import InputError
 TOO_HIGH = "beyond its limit of 10 N m"
 
 # A profile of points, of which one is too high, as a file.
-HIGH = "t,tau\n0,1\n0.1,12\n0.2,0\n"
+HIGH = "t,knee\n0,1\n0.1,12\n0.2,0\n"
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,8 @@ HIGH = "t,tau\n0,1\n0.1,12\n0.2,0\n"
         (("--controller", "points", "--control", "times=[0,0.1]", "--control", "values=[0,-12]"), TOO_HIGH),
         (("--controller", "points", "--control", "file=high.csv"), TOO_HIGH),
         (("--controller", "points", "--control", "file=none.csv"), "cannot read none.csv"),
+        (("--controller", "points", "--control", "file=elbow.csv"), "the robot's actuators (knee), got t, elbow"),
+        (("--output-step", "1e-12"), "1e+12 samples"),
         (("--controller", "constant", "--control", "value=11"), TOO_HIGH),
         (("--profile", "high.csv"), "--controller points --control file=high.csv"),
         (("--profile", "papr"), "Did you mean 'paper'?"),
@@ -53,6 +55,7 @@ HIGH = "t,tau\n0,1\n0.1,12\n0.2,0\n"
 )
 def test_on_the_command_line(call, tmp_path, monkeypatch, arguments, says):
     (tmp_path / "high.csv").write_text(HIGH)
+    (tmp_path / "elbow.csv").write_text(HIGH.replace("knee", "elbow"))
     monkeypatch.setattr("saltus.engine._simulate._run", None)  # nothing is begun
     code, out, err = call("run", "hopper", *arguments)
     assert code == 2

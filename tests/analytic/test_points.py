@@ -10,6 +10,7 @@ import saltus
 from saltus.cli import main
 from saltus.control import Points, Schedule
 from saltus.errors import InputError
+from saltus.mechanism import Prismatic
 
 TIMES, VALUES = (0.05, 0.1, 0.18, 0.3, 0.34), (0.2, 1.5, -0.7, 0.4, 0.0)
 
@@ -43,6 +44,50 @@ def test_a_table_is_read_from_a_file(tmp_path, capsys):
         main(["run", "hopper", *words, "--json"])
     assert leaving.value.code == 0
     assert json.loads(capsys.readouterr().out)["final"] == same.final
+
+
+@pytest.mark.parametrize("header", ["t,knee", "time, knee", "# t,knee", "\ufeffT,knee", "\n\nt,knee", '"t","knee"'])
+def test_names_over_the_columns(header, tmp_path):
+    path = tmp_path / "push.csv"
+    path.write_text(header + "\n0,1.5\n0.1,-0.5\n", encoding="utf-8")
+    run = saltus.simulate(saltus.robots.hopper(), controller=Points(file=str(path)), until=0.05)
+    same = saltus.simulate(saltus.robots.hopper(), controller=Points((0.0, 0.1), (1.5, -0.5)), until=0.05)
+    assert run.final == same.final
+
+
+def test_columns_are_found_by_their_names(tmp_path):
+    path = tmp_path / "both.csv"
+    rows = "\n0,1,2\n0.1,3,4\n"
+    found = {}
+    for header in ("t,one,two", "t,two,one"):
+        path.write_text(header + rows)
+        found[header] = saltus.simulate(two_motors(), controller=Points(file=str(path)), until=0.05).final
+    path.write_text(rows)
+    unnamed = saltus.simulate(two_motors(), controller=Points(file=str(path)), until=0.05).final
+    swapped = Points((0.0, 0.1), ((2.0, 1.0), (4.0, 3.0)))
+    assert found["t,one,two"] == unnamed
+    assert found["t,two,one"] == saltus.simulate(two_motors(), controller=swapped, until=0.05).final != unnamed
+
+
+def two_motors():
+    m = saltus.Mechanism("two_motors")
+    for name in ("one", "two"):
+        m.body(name, Prismatic(name + "_x"), mass=1.0)
+        m.actuator(name, name + "_x", limit=100.0)
+    return saltus.HybridSystem(m)
+
+
+@pytest.mark.parametrize(
+    "header", ["t,elbow", "knee,t", "t,knee,knee", "t", "knee", "t,Knee", "0,1e", "t,knee,", "t (s),knee"]
+)
+def test_wrong_names_over_the_columns_are_refused(header, tmp_path):
+    path = tmp_path / "push.csv"
+    path.write_text(header + "\n0" + ",1" * header.count(",") + "\n0.1" + ",1" * header.count(",") + "\n")
+    with pytest.raises(InputError, match=r"must be t and then|in every line") as refusal:
+        saltus.simulate(saltus.robots.hopper(), controller=Points(file=str(path)), until=0.05)
+    assert "\n" not in str(refusal.value)
+    if header in ("t,elbow", "knee,t"):
+        assert "(knee), got " + header.replace(",", ", ") in str(refusal.value)
 
 
 def test_steps_are_those_of_a_schedule():

@@ -57,6 +57,10 @@ def test_force_at_the_start(numbers):
     assert force.printed[1] < 0.5 * force.corrected[1]
 
 
+def test_the_foot_sticks_until_the_cone_is_reached(numbers):
+    assert numbers["largest ratio of forces while it sticks"].corrected == pytest.approx(0.3, abs=1e-12)
+
+
 def test_energy_closes(numbers):
     work, friction, impact, gained = (
         numbers[what].corrected
@@ -67,8 +71,11 @@ def test_energy_closes(numbers):
     assert work - friction - impact == pytest.approx(gained, abs=1e-12)
 
 
-def test_no_paradox(numbers):
-    assert numbers["least alpha of all postures at μ = 0.3"].corrected > 1
+def test_no_paradox(numbers, report):
+    least = numbers["least alpha of all postures at μ = 0.3"].corrected
+    assert least == pytest.approx(1.4465134122, abs=1e-9)
+    (paradox,) = (one for one in report.corrections if "Painlevé" in one.where)
+    assert f"alpha is at least {least:.6g} 1/kg, whatever the posture" in paradox.right
     assert 0.3 < numbers["friction from which there is a paradox"].corrected < 1
 
 

@@ -25,6 +25,7 @@ from saltus.cli._runs import (
     Until,
     changed_robot,
     experiment,
+    run_facts,
 )
 from saltus.cli._words import Json, Out, Robot, folder, number, pairs, print_json, print_table
 from saltus.errors import InputError
@@ -71,7 +72,12 @@ def painleve_command(
 def laws_command(
     robot: Robot,
     law: Annotated[
-        list[str] | None, typer.Option("--law", help="newton:restitution=0.3; may be repeated; all.")
+        list[str] | None,
+        typer.Option(
+            "--law",
+            help="newton:restitution=0.3; may be repeated; all. What is not told is as in the robot's own law, by "
+            "name.",
+        ),
     ] = None,
     controller: ControllerName = None,
     control: ControllerOptions = None,
@@ -100,7 +106,7 @@ def laws_command(
         save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
     if as_json:
-        print_json({name: run.to_dict() | {"impact_loss": lost[name]} for name, run in runs.items()})
+        print_json({name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()})
         return
     figures = list(next(iter(runs.values())).figures)
     rows = [

@@ -34,13 +34,19 @@ RelativeTolerance = Annotated[float, typer.Option("--rtol", help="Relative toler
 AbsoluteTolerance = Annotated[float, typer.Option("--atol", help="Absolute tolerance.")]
 Method = Annotated[str, typer.Option("--method", help="Integration method.")]
 LawName = Annotated[
-    str | None, typer.Option("--law", help="Impact law in place of the robot's own: plastic, newton:restitution=0.3.")
+    str | None,
+    typer.Option(
+        "--law",
+        help="Impact law in place of the robot's own: plastic, newton:restitution=0.3. What is not told is as in the "
+        "robot's own law, by name.",
+    ),
 ]
 GuardActions = Annotated[
     list[str] | None, typer.Option("--guard", help="What a guard does, name=ignore|record|terminal.")
 ]
 _Failure = RunFailed | RunInterrupted
 RTOL, ATOL, METHOD = 1e-10, 1e-12, "dopri5"
+MOST_SAMPLES = 20_000_000
 
 
 @app.command("list")
@@ -160,6 +166,7 @@ def run_command(
     if figures is not None:
         folder(figures)
     one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
+    one.check_samples(output_step)
     run, failure = one.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
         run.save(out)
@@ -261,9 +268,22 @@ class _Experiment:
     controller: Any
     until: float | None
 
+    @property
+    def end(self) -> float:
+        """When the run ends at the latest, s."""
+        return self.system.until if self.until is None else self.until
+
+    def check_samples(self, spacing: float | None) -> None:
+        """Refuse a spacing of the samples of which no machine could hold so many."""
+        if spacing is not None and spacing > 0 and self.end / spacing > MOST_SAMPLES:
+            raise InputError(
+                f"--output-step {spacing:g} means {self.end / spacing:.3g} samples until {self.end:g} s, and at most "
+                f"{MOST_SAMPLES} are possible: give at least {self.end / MOST_SAMPLES:.3g} s"
+            )
+
     def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it with a progress bar; a run that failed comes back with its failure."""
-        with Progress(self.system.until if self.until is None else self.until, quiet=quiet) as progress:
+        with Progress(self.end, quiet=quiet) as progress:
             try:
                 run = saltus.simulate(
                     self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
@@ -278,9 +298,7 @@ def changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: li
 
     system = find_robot(robot).with_parameters(**numbers(set_, "--set"))
     if law is not None:
-        from saltus.studies import law_of
-
-        system = system.with_law(law_of(law))
+        system = system.with_law(law)
     if guard:
         system = system.with_guards(**pairs(guard, "--guard"))
     return system
@@ -319,16 +337,25 @@ def _exit_after(failure: _Failure | None) -> None:
         raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
 
 
+def run_facts(run: Trajectory) -> dict[str, Any]:
+    """A run in short, for JSON, with the impact law of each unit that has one."""
+    return run.to_dict() | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+
+
 def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_json: bool) -> None:
+    from saltus.studies import laws_in_words
+
     audit = run.check()
     if as_json:
-        content = run.to_dict() | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
+        content = run_facts(run) | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
         if failure is not None:
             content["error"] = str(failure)
         print_json(content)
         return
     print(f"{run.system.name}: {run.status.name} ({run.status.meaning}) at t = {run.end_time:.9g} s")
     print(f"  {run.steps} steps, {run.rejected} rejected, {len(run.events)} events")
+    if run.system.laws:
+        print(f"  impact law {laws_in_words(run.system)}")
     for name, value in run.final.items():
         print(f"  {name:<12} {value: .12g}")
     shown = run.events[:20]

@@ -5,7 +5,7 @@ from saltus.contact._equations import Equations
 from saltus.contact._grip import Bar, Grip, Line, Wall
 from saltus.contact._ground import GroundPoint, Wheel
 from saltus.contact._joint import JointUnit
-from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, law_names, newton, plastic
+from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, law_names, law_of, newton, plastic
 from saltus.contact._pivot import Pivot
 from saltus.contact._unit import GRIP, JUMP, SLOTS, Unit
 
@@ -29,6 +29,7 @@ __all__ = [
     "find_law",
     "guard_values_of",
     "law_names",
+    "law_of",
     "newton",
     "plastic",
 ]

@@ -38,6 +38,27 @@ class Law:
     declared: tuple[Coefficient, ...]
     coefficients: tuple[Any, ...]
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The coefficients by name."""
+        return {c.name: value for c, value in zip(self.declared, self.coefficients, strict=True)}
+
+    def __str__(self) -> str:
+        words = ",".join(f"{name}={_shown(value)}" for name, value in self.values.items())
+        return f"{self.name}:{words}" if words else self.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and coefficients, for JSON."""
+        return {"name": self.name, "coefficients": self.values}
+
+
+def _shown(value: Any) -> str:
+    """A coefficient in as few digits as tell it exactly, or as the expression that it is."""
+    if not isinstance(value, Real):
+        return str(value)
+    short = f"{float(value):g}"
+    return short if float(short) == float(value) else repr(float(value))
+
 
 def law_names() -> list[str]:
     """Names of all impact laws."""
@@ -71,6 +92,24 @@ def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
             )
         given.append(value)
     return Law(name, module.impulse, declared, tuple(given))
+
+
+def law_of(text: str, own: Law | None = None) -> Law:
+    """A law by its name and, after a colon, its coefficients: ``newton:restitution=0.3``.
+
+    A coefficient that is not told is that of the same name of the law ``own``, if there is one; else its default.
+    """
+    name, _, words = text.partition(":")
+    told: dict[str, Any] = {}
+    for word in filter(None, words.split(",")):
+        key, _, value = word.partition("=")
+        try:
+            told[key.strip()] = float(value)
+        except ValueError:
+            raise InputError(f"a law is told as newton:restitution=0.3, got {text!r}") from None
+    known = {} if own is None else own.values
+    names = [c.name for c in find_law(name).declared]
+    return find_law(name, {key: value for key, value in known.items() if key in names} | told)
 
 
 @lru_cache(maxsize=1)

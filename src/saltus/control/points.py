@@ -32,8 +32,8 @@ class Points:
         ``steps``: each value holds until the next time. ``linear``: straight lines. ``cubic``: a spline with
         continuous second derivatives, the first and last two of its pieces being one polynomial.
     file
-        In place of times and values, a CSV file: a column of times and one for each actuator; a line of names may
-        come first.
+        In place of times and values, a CSV file: a column of times and one for each actuator. A line of names may
+        come first: ``t`` or ``time``, then every actuator, in any order.
     """
 
     times: Sequence[float] = ()
@@ -41,14 +41,14 @@ class Points:
     kind: str = "linear"
     file: str = ""
 
-    def schedule(self) -> Schedule:
-        """The same as pieces of polynomials."""
+    def schedule(self, actuators: Sequence[str] | None = None) -> Schedule:
+        """The same as pieces of polynomials; columns of a file that names them in the order of these actuators."""
         if self.kind not in KINDS:
             raise unknown_name("kind of points", self.kind, KINDS)
         if self.file:
             if len(self.times) or len(self.values):
                 raise InputError("points: give times and values, or a file, not both")
-            table = _read(Path(self.file))
+            table = _read(Path(self.file), actuators)
             return Points(table[:, 0].tolist(), table[:, 1:].tolist(), self.kind).schedule()
         try:
             times, values = np.array(self.times, dtype=float), np.array(self.values, dtype=float)
@@ -73,15 +73,16 @@ class Points:
         return Schedule(tuple(times.tolist()), pieces)
 
     def bind(self, system: HybridSystem) -> Control:
-        return replace(self.schedule().bind(system), name="points")
+        return replace(self.schedule(list(system.mechanism.actuators)).bind(system), name="points")
 
 
-def _read(path: Path) -> np.ndarray:
-    """Numbers of a CSV file, a row for each line."""
+def _read(path: Path, actuators: Sequence[str] | None) -> np.ndarray:
+    """Numbers of a CSV file, a row for each line; its columns are times and then these actuators."""
     try:
-        lines = list(csv.reader(path.read_text().splitlines()))
-    except (OSError, UnicodeDecodeError) as error:
+        lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"points: cannot read {path}: {error}") from None
+    header: list[str] = []
     rows = []
     for number, row in enumerate(lines, 1):
         if not any(map(str.strip, row)):
@@ -89,11 +90,27 @@ def _read(path: Path) -> np.ndarray:
         try:
             rows.append([float(cell) for cell in row])
         except ValueError:
-            if number > 1:
+            if rows or header:
                 raise InputError(f"points: {path}, line {number}, has more than numbers: {', '.join(row)}") from None
-    if not rows or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
+            header = [cell.strip() for cell in row]
+    if not rows or len({len(row) for row in [header or rows[0], *rows]}) > 1 or len(rows[0]) < 2:
         raise InputError(f"points: {path} must have a column of times and one for each actuator in every line")
-    return np.array(rows)
+    table = np.array(rows)
+    return table[:, _columns(path, header, actuators)] if header else table
+
+
+def _columns(path: Path, header: list[str], actuators: Sequence[str] | None) -> list[int]:
+    """Where the times are, and then each actuator, by the names over the columns."""
+    first, *named = header
+    order = named if actuators is None else list(actuators)
+    # NumPy writes its line of names behind a mark
+    if first.lstrip("# ").lower() not in ("t", "time") or sorted(named) != sorted(order):
+        wanted = "" if actuators is None else f" ({', '.join(actuators) or 'it has none'})"
+        raise InputError(
+            f"points: the names over the columns of {path} must be t and then the robot's actuators{wanted}, "
+            f"got {', '.join(header)}"
+        )
+    return [0, *(1 + named.index(name) for name in order)]
 
 
 CONTROLLER = Points

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import GRIP, Law, Unit, find_law
+from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._symmetry import Symmetry
 from saltus.mechanism import Dynamics, Mechanism, derive
@@ -143,16 +143,22 @@ class HybridSystem:
         return self._changed(values={**self.values, **values})
 
     def with_law(self, law: Any, unit: str | None = None) -> HybridSystem:
-        """The same system with another impact law, or one by name, at one unit or at all."""
-        if isinstance(law, str):
-            law = find_law(law)
-        lawful = [u.name for u in self.units if u.law is not None]
-        if not lawful or not isinstance(law, Law):
+        """The same system with another impact law at one unit or at all.
+
+        A law may be told in words, ``newton:restitution=0.3``. What the words leave out is as the unit's own law has
+        it, where that has a coefficient of this name, and else the default of the new law.
+        """
+        own = self.laws
+        lawful = list(own)
+        if not lawful or not isinstance(law, (str, Law)):
             none = f"{self.name} has no contacts that take an impact law"
             raise InputError(f"not an impact law: {law!r}" if lawful else none)
         if unit is not None and unit not in lawful:
             raise unknown_name("unit with an impact law", unit, lawful, self.name)
-        changed = tuple(replace(u, law=law) if u.name in lawful and unit in (None, u.name) else u for u in self.units)  # type: ignore[type-var]
+        laws = {
+            name: law_of(law, one) if isinstance(law, str) else law for name, one in own.items() if unit in (None, name)
+        }
+        changed = tuple(replace(u, law=laws[u.name]) if u.name in laws else u for u in self.units)  # type: ignore[type-var]
         return self._changed(units=changed)
 
     @property
@@ -362,6 +368,15 @@ class HybridSystem:
         """The numbers of each unit's behaviour, such as friction and law coefficients."""
         numbers = iter(self.constants[2])
         return [[float(next(numbers)) for _ in unit.coefficients] for unit in self.units]
+
+    @property
+    def laws(self) -> dict[str, Law]:
+        """The impact law of each unit that takes one, with the numbers that its coefficients now are."""
+        return {
+            unit.name: replace(unit.law, coefficients=tuple(values[len(values) - len(unit.law.declared) :]))
+            for unit, values in zip(self.units, self.unit_coefficients, strict=True)
+            if unit.law is not None
+        }
 
     @property
     def input_limits(self) -> np.ndarray:

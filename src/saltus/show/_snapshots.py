@@ -69,7 +69,7 @@ def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> F
             turns = dict(_turns(run))
             numbers = ", ".join(f"{k} {turns[t]}" for k, t in enumerate(instants, 1) if t in turns)
             lines = [name, *told, " ".join(run.arc_modes), numbers]
-            axes.set_title("\n".join(textwrap.shorten(line, 42) for line in lines), fontsize=8, loc="left")
+            axes.set_title("\n".join(textwrap.fill(line, 44) for line in lines), fontsize=8, loc="left")
         system = next(iter(runs.values())).system
         figure.suptitle(title or f"{system.name}: side by side", x=0.02, ha="left", fontsize=11)
         figure.draw_without_rendering()

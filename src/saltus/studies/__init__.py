@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from saltus import registry
+from saltus.contact import law_of
 from saltus.errors import InputError
-from saltus.studies._laws import compare_laws, law_of
+from saltus.studies._laws import compare_laws, laws_in_words
 from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "compare_laws",
     "find_paper",
     "law_of",
+    "laws_in_words",
     "paper_names",
 ]
 

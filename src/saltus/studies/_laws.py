@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from saltus.contact import Law, find_law, law_names
+from saltus.contact import law_names
 from saltus.engine import Trajectory, simulate
-from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
-
-
-def law_of(text: str) -> Law:
-    """A law by its name and, after a colon, its coefficients: ``newton:restitution=0.3``."""
-    name, _, words = text.partition(":")
-    values = {}
-    for word in filter(None, words.split(",")):
-        key, _, value = word.partition("=")
-        try:
-            values[key] = float(value)
-        except ValueError:
-            raise InputError(f"a law is told as newton:restitution=0.3, got {text!r}") from None
-    return find_law(name, values)
 
 
 def compare_laws(
     system: HybridSystem,
     start: Mapping[str, float] | None = None,
     laws: Iterable[str] | None = None,
+    *,
+    parameters: Mapping[str, float] | None = None,
     **options: Any,
 ) -> dict[str, Trajectory]:
-    """The same run under each of some impact laws (all, with their defaults), and under the robot's own.
+    """The same run under the robot's own impact law and under each of some others (all).
+
+    Runs are named by their laws with the coefficients that acted, ``newton:restitution=0.5``; that of the robot's
+    own comes first, as ``own chatterjee:normal=0,tangential=0``. Coefficients that are not told are the robot's
+    where its own law has some of the same name, and else the law's defaults (see `HybridSystem.with_law`).
 
     Options are those of `saltus.simulate`. Runs that fail come back with the status in which they ended.
     """
+    system = system.with_parameters(**(parameters or {}))
     wanted = law_names() if laws is None else list(laws)
-    systems = {"its own": system} | {text: system.with_law(law_of(text)) for text in wanted}
+    changed = [system.with_law(text) for text in wanted]
+    systems = {f"own {laws_in_words(system)}": system} | {laws_in_words(one): one for one in changed}
     return {name: simulate(one, start, raise_errors=False, **options) for name, one in systems.items()}
+
+
+def laws_in_words(system: HybridSystem) -> str:
+    """The impact law that acts, with its coefficients; where units differ, that of each; nothing without any."""
+    told = {unit: str(law) for unit, law in system.laws.items()}
+    same = set(told.values())
+    return " ".join(same) if len(same) < 2 else " ".join(f"{unit} {law}" for unit, law in told.items())

@@ -85,7 +85,7 @@ def corrections(found: Found) -> tuple[Correction, ...]:
         ),
         Correction(
             "4, Painlevé's paradox", "a negative normal force at the landing is resolved by flying on",
-            f"at μ = {mu:g} there is no paradox: alpha is at least {found.alpha.alpha.min():.4f} 1/kg, whatever "
+            f"at μ = {mu:g} there is no paradox: alpha is at least {found.alpha.smallest.value:.6g} 1/kg, whatever "
             "the posture. Stick is not consistent, slip is. Where alpha < 0 there is "
             "no motion if the free acceleration is downwards, and two if it is upwards",
             f"λ_n = {stuck[1]:.4f} N of stick taken for the answer: the foot would take off again",

@@ -106,7 +106,9 @@ def _events(found: Found) -> list[Number]:
 def _forces(found: Found) -> list[Number]:
     first = found.samples.forces[0]
     stuck = found.samples.t < found.slip.t
-    ratio = np.abs(found.samples.forces[stuck, 0] / found.samples.forces[stuck, 1]).max()
+    # samples end before the event, where the ratio is largest
+    last = abs(found.slip.forces_before["P.t"] / found.slip.forces_before["P.n"])
+    ratio = max(last, np.abs(found.samples.forces[stuck, 0] / found.samples.forces[stuck, 1]).max())
     program, mu = found.program, found.robot.values["mu"]
     t, x = program.times[0], program.states[1]
     stick, wrong = program.forces(t, x, 1.0)
