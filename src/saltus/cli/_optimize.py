@@ -37,6 +37,7 @@ def optimize_command(
         str | None, typer.Option(help="Polish the robot's ready experiment of that name; nothing is searched for.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the best in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Begin anew over what is in the folder.")] = False,
     set_: Parameters = None,
     out: Out = Path("out"),
     as_json: Json = False,
@@ -50,6 +51,8 @@ def optimize_command(
         raise InputError(f"--mixes and --polish must be finite and not negative, got {mixes:g} and {polish:g}")
     if seed < 0:
         raise InputError(f"--seed must not be negative, got {seed}")
+    if mixes and polish:
+        raise InputError("--polish makes a motion in time, which bears no mixes: give --polish or --mixes")
     if profile is not None and (not polish or mixes or resume):
         raise InputError("--profile is polished alone: give --polish with it, and neither --mixes nor --resume")
     system, name = _named(robot, problem, set_)
@@ -57,6 +60,8 @@ def optimize_command(
     ready = None if profile is None else experiment(system, None, None, profile, None, None)
     folder(out)
     file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}{'' if profile is None else f'-{profile}'}.json"
+    if ready is None and file.exists() and not (resume or force):
+        raise InputError(f"{file} holds the best of a search: go on with --resume, or begin anew with --force")
     content: dict[str, Any] = {"problem": chosen.name, "objective": chosen.objective}
     if ready is None:
         with Progress(time, quiet=as_json, doing="searching") as show:

@@ -144,11 +144,13 @@ class Track:
             block[:, :nx, :nx], block[:, :nx, nx:] = A * h, B * h
             steps = expm(block)
             K = np.empty((len(A), nu, nx))
-            for i in range(len(A) - 1, -1, -1):
+            # a step from each node to the next, none from the last
+            for i in range(len(A) - 2, -1, -1):
                 F, G = steps[i, :nx, :nx], steps[i, :nx, nx:]
                 K[i] = np.linalg.solve(R * h + G.T @ P @ G, G.T @ P @ F)
                 P = Q * h + F.T @ P @ (F - G @ K[i])
                 P = 0.5 * (P + P.T)
+            K[-1] = K[-2]
             found.append(K)
             if k:
                 P = arcs[k].carry.T @ P @ arcs[k].carry

@@ -173,7 +173,8 @@ class _Program:
     def __init__(self, system: HybridSystem, arcs: Sequence[Arc], parts: Sequence[Any], margin: float) -> None:
         self.system, self.arcs, self.margin = system, tuple(arcs), margin
         self.opti = ca.Opti()
-        self.limits = np.where(np.isfinite(system.input_limits), system.input_limits, 1.0)
+        self.bounds = np.asarray(system.input_limits, dtype=float)
+        self.limits = np.where(np.isfinite(self.bounds) & (self.bounds > 0), self.bounds, 1.0)
         self.scale = np.maximum(np.max([np.abs(x).max(axis=0) for _, x, _ in parts], axis=0), 0.1)
         self.modes = [_Mode(system, arc) for arc in arcs]
         self.begin_time = float(parts[0][0][0])
@@ -207,7 +208,9 @@ class _Program:
         between = [x[i] + s * (x[i + 1] - x[i]) for i in range(N) for s in TAU[:-1]]
         opti.set_initial(inner, (np.array(between) / self.scale).T)
         opti.set_initial(inputs, np.clip(u / self.limits, -0.99, 0.99).T)
-        opti.subject_to(opti.bounded(-1, ca.vec(inputs), 1))
+        for one, most in enumerate(self.bounds / self.limits):
+            if np.isfinite(most):
+                opti.subject_to(opti.bounded(-most, inputs[one, :], most))
         seen = mode.interval(self.scale).map(N)(
             X[:, :N], ca.reshape(K, nx * (DEGREE - 1), N), X[:, 1:], U, ca.repmat(T / N, 1, N)
         )
@@ -229,7 +232,10 @@ class _Program:
         self.lengths.append(T)
 
     def begin(self, start: Mapping[str, float | tuple[float, float]]) -> None:
-        """Bound the state at the beginning."""
+        """Bound the state at the beginning; what is kept is kept there too."""
+        if self.arcs[0].keep:
+            kept = self._function(*self.arcs[0].keep)(self.begins[0], self.inputs[0][:, 0])
+            self.opti.subject_to(kept >= self.margin)
         for name, value in start.items():
             i = self.system.state_names.index(name)
             low, high = value if isinstance(value, tuple) else (value, value)

@@ -16,8 +16,9 @@ from saltus.hybrid import HybridSystem
 from saltus.optimize._collocation import Motion
 from saltus.optimize._mixes import Mixes, run_mixes
 
-# How exactly candidates of a search are run, and those that are told of.
+# How exactly candidates of a search are run, and those that are told of, which have no more events than this.
 FAST: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8, "max_steps": 3000, "max_events": 60}
+EVENTS = 1000
 EXACT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
 
 
@@ -73,8 +74,8 @@ class Problem:
         What the judge reads of the runs.
     objective
         The figure that is to be as large as possible.
-    until
-        How long a run may last, s.
+    until, complete
+        How long a run may last, s; and whether a run came to what is the end of it.
     rules, binding
         Guards that must not be crossed, and until when: a function of a run.
     stages
@@ -98,8 +99,8 @@ class Problem:
     until: float
     rules: Sequence[str] = ()
     binding: Callable[[Trajectory], float] = field(default=lambda run: run.end_time)
+    complete: Callable[[Trajectory], bool] = field(default=lambda run: True)
     stages: Sequence[Stage] = ()
-    about: str = ""
     mixes: Mixes | None = None
     polish: Callable[[Trajectory, float], Iterable[Motion]] | None = None
     lengths: Callable[[Batch], np.ndarray] = field(default=lambda batch: np.full(len(batch.status), np.nan))
@@ -174,7 +175,7 @@ class Problem:
         """One run, exactly."""
         return simulate(
             self.robot, trial.start, controller=trial.controller, until=self.until, raise_errors=False,
-            **{**EXACT, **options},
+            **{"max_events": EVENTS, **EXACT, **options},
         )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class Best:
     runs: int = 0
     restarts: int = 0
     history: list[tuple[float, int, float]] = field(default_factory=list)
+    clean: bool = True
 
     @property
     def values(self) -> dict[str, float]:
@@ -56,7 +57,9 @@ class Best:
         """For JSON: all that is needed to go on."""
         return {
             "problem": self.problem.name,
+            "parameters": dict(self.problem.robot.values),
             "score": self.score,
+            "clean": self.clean,
             "values": self.values,
             "seconds": self.seconds,
             "runs": self.runs,
@@ -82,14 +85,16 @@ def search(
     """
     if not seconds > 0 or (runs is not None and runs < 1) or (runs is None and math.isinf(seconds)):
         raise InputError(f"a search needs a positive time or number of runs, got {seconds!r} s and {runs!r}")
-    best = None
+    began, best = time.monotonic(), None
     if resume:
         if file is None or not file.exists():
             raise InputError("there is no file to go on from")
         best = read_best(problem, file)
     spent, made, restarts = (0.0, 0, 0) if best is None else (best.seconds, best.runs, best.restarts)
-    one = _Search(problem, np.random.default_rng([seed, made]), None if best is None else best.unit)
-    began = time.monotonic()
+    # what is not clean is no place to begin at
+    one = _Search(problem, np.random.default_rng([seed, made]), best.unit if best is not None and best.clean else None)
+    if best is not None and not best.clean:
+        best = None
     while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
         found = one.step()
         if found is not None and (best is None or found[1] > best.score):
@@ -98,13 +103,14 @@ def search(
             history = [] if best is None else best.history
             best = Best(problem, *found, history=[*history, (spent + now, made + one.runs, found[1])])
             best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
+            one.told = best.score
             if file is not None:
                 best.save(file)
         if progress is not None:
             progress(Progress(now, one.runs, one.restarts, -math.inf if best is None else best.score))
     if best is None:  # nothing clean was found, or the whole problem was never come to
         unit = one.best[1]
-        best = Best(problem, unit, float(problem.scores(unit[None])[0]))
+        best = Best(problem, unit, float(problem.scores(unit[None])[0]), clean=False)
     best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
     if file is not None:
         best.save(file)
@@ -124,14 +130,20 @@ def read_best(problem: Problem, file: Path) -> Best:
     try:
         content = json.loads(file.read_text())
         told, values = content["problem"], {name: float(content["values"][name]) for name in problem.variables}
-        rest = {key: content[key] for key in ("seconds", "runs", "restarts")}
+        rest = {key: kind(content[key]) for key, kind in (("seconds", float), ("runs", int), ("restarts", int))}
+        clean, parameters = bool(content["clean"]), dict(content["parameters"])
         history = [(float(t), int(n), float(s)) for t, n, s in content["history"]]
         score = float(content["score"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"cannot go on from {file}: {type(error).__name__}: {error}") from None
     if told != problem.name:
         raise InputError(f"{file} holds a search for {told}, not for {problem.name}")
-    return Best(problem, problem.unit(values), score, history=history, **rest)
+    if parameters != dict(problem.robot.values):
+        raise InputError(f"{file} holds a search with other parameters of {problem.robot.name}")
+    unit = problem.unit(values)
+    if not np.all((unit >= -1e-9) & (unit <= 1 + 1e-9)) or not math.isfinite(score) or min(rest.values()) < 0:
+        raise InputError(f"cannot go on from {file}: a number in it is not possible")
+    return Best(problem, np.clip(unit, 0.0, 1.0), score, history=history, clean=clean, **rest)
 
 
 class _Search:
@@ -196,7 +208,6 @@ class _Search:
         if self.stage.mixes is not None and score > self.told:
             score = float(self.problem.scores(unit[None])[0])
             self.runs += 1
-        self.told = max(self.told, score)
         return unit, score
 
     def step(self) -> tuple[np.ndarray, float] | None:

@@ -18,6 +18,9 @@ AGAIN: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13, "method": "dopri5"}
 # Places at which rules are looked at between events; crossings themselves are events.
 PLACES = 4000
 
+# So many modes of a run are told of.
+MODES = 60
+
 # A rule that is crossed this near to the end of its time, s, is crossed there.
 LATE = 1e-9
 
@@ -26,6 +29,7 @@ LATE = 1e-9
 class Verdict:
     """The value of the objective, by how much two methods differ about it, and how the rules are kept.
 
+    There is no value if the run did not come to its end: it was cut off, or the problem says that it is not complete.
     ``margins`` are the least values of the rules while they bind; ``broken`` says when each was first crossed.
     ``saturated`` says whether the controller asked for more than an actuator can give.
     """
@@ -51,7 +55,8 @@ class Verdict:
             "margins": self.margins,
             "saturated": self.saturated,
             "energy_residual": self.run.check()["energy balance"].value,
-            "modes": self.run.arc_modes,
+            "status": self.run.status.name,
+            "modes": self.run.arc_modes[:MODES],
             "end": self.run.end_time,
         }
 
@@ -59,24 +64,31 @@ class Verdict:
 def verdict(problem: Problem, trial: Trial) -> Verdict:
     """Make the run of a trial exactly, and judge it."""
     run, again = problem.run(trial), problem.run(trial, **AGAIN)
-    value, other = (problem.figures(one).get(problem.objective) for one in (run, again))
+    value, other = (
+        problem.figures(one).get(problem.objective) if one.status.good and problem.complete(one) else None
+        for one in (run, again)
+    )
     until = problem.binding(run)
-    broken: dict[str, float] = {}
+    margins, first = _margins(problem, run, until)
+    broken = {name: run.start_time for name, least in first.items() if least < 0}
     for event in run.events:
         for name in event.guards:
             if name in problem.rules and event.t < until - LATE:
                 broken.setdefault(name, event.t)
     error = None if value is None or other is None else abs(value - other)
-    return Verdict(value, error, _margins(problem, run, until), broken, run.saturated, run)
+    value = None if other is None else value
+    return Verdict(value, error, margins, broken, run.saturated, run)
 
 
-def _margins(problem: Problem, run: Trajectory, until: float) -> dict[str, float]:
+def _margins(problem: Problem, run: Trajectory, until: float) -> tuple[dict[str, float], dict[str, float]]:
+    """The least values of the rules, and those at the start."""
     d = problem.robot.dynamics
     rules = [guard for guard in problem.robot.guards if guard.name in problem.rules]
     function = ca.Function("rules", [d.t, d.x, d.p], [ca.vertcat(*(ca.SX(rule.expression) for rule in rules))])
     t = np.linspace(run.start_time, until, PLACES)
     values = columns(function, t, run.at(t), np.tile(run.system.parameter_values, (len(t), 1)))[0]
-    return dict(zip((rule.name for rule in rules), values.min(axis=0).tolist(), strict=True))
+    names = [rule.name for rule in rules]
+    return tuple(dict(zip(names, row.tolist(), strict=True)) for row in (values.min(axis=0), values[0]))  # type: ignore[return-value]
 
 
 def torque_table(run: Trajectory, spacing: float = 1e-4) -> np.ndarray:

@@ -77,6 +77,11 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
         out[1] = x
         out[PHASE] = ON_GROUND if abs(before[1]) <= 1e-9 and before[5] == 0 else BEFORE
         out[LANDING], out[VIOLATION], out[BACK], out[LAST] = math.nan, math.nan, math.inf, math.inf
+        # what is violated at the start is not crossed later
+        lower, upper = math.sin(before[2]), math.sin(before[2] + before[3])
+        along = math.cos(before[2]) + math.cos(before[2] + before[3])
+        if lower < 0 or upper < 0 or 2 * (lower + upper) < math.hypot(along, lower + upper):
+            out[VIOLATION] = t
         return 0
     struck = guard in (HEIGHT_Q, HEIGHT_R)
     touched = moment == 1 and guard == TOUCH and old[0] == 0

@@ -37,9 +37,6 @@ POSTURE = ("posture", "folded", "Q_above_P", "R_above_Q")
 # How long each piece of the knee's angle may last, s: those of the run-up, of the push, and of the flight.
 RUN_UP, QUICK, FLIGHT = [(0.05, 0.16)] * 4, [(0.01, 0.08)] * 3, [(0.02, 0.2)] * 5
 
-# How stiffly the knee follows, N m/rad and N m s/rad.
-STIFFNESS, DAMPING = 30.0, 0.35
-
 # A foot that leaves the ground sooner, s, had no run-up.
 EARLY = 0.6
 
@@ -124,8 +121,8 @@ def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = Non
         UNTIL,
         rules=POSTURE,
         binding=binding,
+        complete=lambda run: JUMP_IN_TIME(run)["jump_over"] == 1.0,
         stages=stages(robot, reading, judge) if mixes is None else sure_stages(judge),
-        about=__doc__.split(": ")[0],
         mixes=mixes,
         lengths=lambda batch: _lengths(batch, reading),
         polish=lambda run, seconds: polish(robot, reading, run, seconds),
@@ -265,7 +262,8 @@ def polish(robot: HybridSystem, reading: str, run: Trajectory, seconds: float) -
 
     def lengths(begins: list[Any], ends: list[Any]) -> list[Any]:
         first = [begins[k][0] for k in range(flight)] + [ends[flight - 1][0]]
-        last = [begins[k][0] for k in range(flight + 1, len(modes)) if modes[k] != "flight"] + [place(ends[-1])]
+        landed = [k for k in range(flight + 1, len(modes)) if modes[k] != "flight"]
+        last = [at[k][0] for k in landed for at in (begins, ends)] + [place(ends[-1])]
         return [end - begin for end in last for begin in first]
 
     rest = dict.fromkeys(("x", "y", "dx", "dy", "dtheta1", "dtheta2"), 0.0)
@@ -295,7 +293,8 @@ def trial(values: Mapping[str, float]) -> Trial:
     push, push_times = _knots(values, "push", len(RUN_UP + QUICK), values["theta2"], 0.0)
     flight, flight_times = _knots(values, "fly", len(FLIGHT), values["fly0"], push_times[-1])
     trim = tuple(values[name] for name in TRIM)
-    data = (len(push), len(flight), STIFFNESS, DAMPING, *push_times, *push, *flight_times, *flight, *trim, *after)
+    knots = (*push_times, *push, *flight_times, *flight)
+    data = (len(push), len(flight), _sure.STIFFNESS, _sure.DAMPING, *knots, *trim, *after)
     return Trial({name: values[name] for name in ("theta1", "theta2")}, Compiled(follow, data=data))
 
 
