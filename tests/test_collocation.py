@@ -127,10 +127,25 @@ def test_a_profile_is_polished_on_the_command_line(call, tmp_path):
     assert content["value"] >= 0.1254
     assert len(content["passes"]) == 3
     assert (tmp_path / "o" / "jump-of-hopper-until-impact-paper.csv").exists()
-    for more in ((), ("--polish", "1", "--mixes", "1"), ("--polish", "1", "--resume")):
+    for more, word in (
+        ((), "polished alone"),
+        (("--polish", "1", "--resume"), "polished alone"),
+        (("--polish", "1", "--mixes", "1"), "bears no mixes"),
+    ):
         code, _, error = call(*words, *more)
         assert code == 2
-        assert "polished alone" in error
+        assert word in error
     code, _, error = call("optimize", "hopper", "--profile", "papre", "--polish", "1")
     assert code == 2
     assert "paper" in error
+
+
+def test_what_is_kept_is_kept_at_the_start():
+    pendulum = robots.pendulum()
+    theta = pendulum.mechanism.q[0]
+    guess = saltus.simulate(pendulum, {"theta": 0.1}, controller=Constant(0.0), until=0.2)
+    found = collocate(
+        pendulum, [Arc(guess.arc_modes[0], 8, keep=[theta], times=(0.2, 0.2))], guess,
+        maximise=lambda begins, ends: -begins[0][0], start={"dtheta": 0.0},
+    )  # fmt: skip
+    assert found.start["theta"] >= 0

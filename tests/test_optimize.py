@@ -99,6 +99,28 @@ def test_another_problems_file_is_refused(problem, tmp_path):
         optimize.read_best(problem, tmp_path / "best.json")
 
 
+def test_a_file_with_other_parameters_or_wrong_numbers_is_refused(problem, tmp_path):
+    file = tmp_path / "best.json"
+    optimize.search(problem, runs=4000, file=file)
+    content = json.loads(file.read_text())
+    name = next(iter(content["parameters"]))
+    other = replace(problem, robot=problem.robot.with_parameters(**{name: 2 * content["parameters"][name]}))
+    with pytest.raises(InputError, match="other parameters"):
+        optimize.search(other, runs=10, file=file, resume=True)
+    far = {"values": {**content["values"], "theta": 9.0}}
+    for change in ({"runs": "a"}, {"runs": -5}, {"seconds": None}, {"score": math.nan}, far):
+        file.write_text(json.dumps({**content, **change}))
+        with pytest.raises(InputError, match="cannot go on"):
+            optimize.read_best(problem, file)
+
+
+def test_what_is_not_clean_is_not_gone_on_from(problem, tmp_path):
+    file = tmp_path / "best.json"
+    found = optimize.search(problem, runs=1, file=file)
+    assert not found.clean
+    assert optimize.search(problem, runs=6000, file=file, resume=True).clean
+
+
 # -- the hopper's jump ----------------------------------------------------------------------------------
 
 
@@ -112,6 +134,28 @@ def test_the_papers_jump_is_judged():
     # the line from foot to head leans by more than 60 degrees when it lands, as the margin says
     assert (min(told.margins.values()) < 0) == bool(told.broken)
     assert told.clean == (not told.broken)
+
+
+def test_a_jump_that_did_not_come_to_its_end_has_no_value():
+    jump = optimize.find_problem("jump", reading="until-impact")
+    paper = Trial({}, robots.hopper().profiles["paper"].controller)
+    soon = optimize.verdict(replace(jump, until=0.36), paper)
+    assert (soon.value, soon.clean) == (None, False)
+    assert soon.to_dict()["status"] == "finished"
+
+
+def test_a_start_out_of_posture_breaks_a_rule_from_the_start():
+    jump = optimize.find_problem("jump", reading="until-impact")
+    paper = robots.hopper().profiles["paper"].controller
+    # the head is below the knee
+    start = {"theta1": math.radians(109), "theta2": math.radians(-111)}
+    told = optimize.verdict(jump, Trial(start, paper))
+    assert told.broken["R_above_Q"] == 0
+    assert not told.clean
+    assert jump.figures(told.run)["t_violation"] == 0
+    starts = {name: [value] for name, value in start.items()}
+    batch = saltus.simulate_many(jump.robot, starts, controllers=[paper], until=1.0, figures=jump.figures)
+    assert np.isnan(jump.lengths(batch)[0])
 
 
 def test_a_start_that_is_not_allowed_is_not_run():
@@ -253,6 +297,9 @@ def test_on_the_command_line(call, tmp_path):
     assert (tmp_path / content["file"]).exists()
     table = np.genfromtxt(tmp_path / content["file"].replace(".json", ".csv"), delimiter=",", names=True)
     assert np.abs(table["knee"]).max() <= 10.0
+    code, _, error = call(*words, "--time", "2")
+    assert code == 2
+    assert "--resume" in error
     code, out, _ = call(*words, "--time", "2", "--resume", "--json")
     assert code == 0
     assert json.loads(out)["runs"] > content["runs"]

@@ -93,8 +93,8 @@ def search(
     spent, made, restarts = (0.0, 0, 0) if best is None else (best.seconds, best.runs, best.restarts)
     # what is not clean is no place to begin at
     one = _Search(problem, np.random.default_rng([seed, made]), best.unit if best is not None and best.clean else None)
-    if best is not None and not best.clean:
-        best = None
+    if best is not None:
+        best, one.told = (best, best.score) if best.clean else (None, one.told)
     while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
         found = one.step()
         if found is not None and (best is None or found[1] > best.score):
@@ -130,7 +130,7 @@ def read_best(problem: Problem, file: Path) -> Best:
     try:
         content = json.loads(file.read_text())
         told, values = content["problem"], {name: float(content["values"][name]) for name in problem.variables}
-        rest = {key: kind(content[key]) for key, kind in (("seconds", float), ("runs", int), ("restarts", int))}
+        seconds, runs, restarts = float(content["seconds"]), int(content["runs"]), int(content["restarts"])
         clean, parameters = bool(content["clean"]), dict(content["parameters"])
         history = [(float(t), int(n), float(s)) for t, n, s in content["history"]]
         score = float(content["score"])
@@ -141,9 +141,10 @@ def read_best(problem: Problem, file: Path) -> Best:
     if parameters != dict(problem.robot.values):
         raise InputError(f"{file} holds a search with other parameters of {problem.robot.name}")
     unit = problem.unit(values)
-    if not np.all((unit >= -1e-9) & (unit <= 1 + 1e-9)) or not math.isfinite(score) or min(rest.values()) < 0:
+    inside = bool(np.all((unit >= -1e-9) & (unit <= 1 + 1e-9)))
+    if not (inside and math.isfinite(score) and min(seconds, runs, restarts) >= 0):
         raise InputError(f"cannot go on from {file}: a number in it is not possible")
-    return Best(problem, np.clip(unit, 0.0, 1.0), score, history=history, clean=clean, **rest)
+    return Best(problem, np.clip(unit, 0.0, 1.0), score, seconds, runs, restarts, history, clean)
 
 
 class _Search:
