@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from saltus.control import Compiled, Constant, Schedule
 from saltus.errors import InputError
 from saltus.optimize import Problem, Stage, Trial
 from saltus.optimize.problems._sure import SIGHT, aimed
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def height(moment, t, before, after, old, new, guard, p, out):
@@ -258,6 +261,18 @@ def test_a_jump_by_what_is_seen_does_not_chatter_at_its_contacts():
             continue
         run = jump.run(jump.trial({**values, **dict.fromkeys(SIGHT, 0.0)}), max_events=80)
         assert run.status.name in ("terminal", "finished")
+
+
+def test_a_long_jump_bears_the_mixes():
+    jump = optimize.find_problem("jump", reading="until-impact", mixes=1.0)
+    best = optimize.read_best(jump, EXAMPLES / "jump-that-bears-mixes.json")
+    trial = jump.trial(best.values)
+    told = optimize.verdict(jump, trial)
+    assert told.clean
+    assert told.value > 0.42
+    kept = optimize.robustness(jump, trial, jump.mixes.held_out())
+    assert kept.kept >= 0.9
+    assert kept.fell < 0.06
 
 
 def test_what_is_told_of_was_judged_under_all_mixes():
