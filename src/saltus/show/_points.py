@@ -1,0 +1,229 @@
+"""Where things are: a robot's named points at many states, and the world that it moves in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus.contact import Bar, Grip, GroundPoint, Line, Wall, Wheel
+from saltus.contact._unit import GRIP, GROUND
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+
+
+@dataclass(frozen=True)
+class GroundLine:
+    """A straight ground through (x, y), m, at an angle, rad; below it is solid."""
+
+    x: float
+    y: float
+    angle: float
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A wheel: the index of the point that is its centre, and its radius, m."""
+
+    point: int
+    radius: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """A bar to hold: its centre and how near a grip must come, m."""
+
+    x: float
+    y: float
+    capture: float
+
+
+@dataclass(frozen=True)
+class Rail:
+    """A line or the surface of a wall to hold, between two of its points, m, or beyond them."""
+
+    start: tuple[float, float]
+    end: tuple[float, float]
+    endless: bool
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Something that holds or stands: its unit, the point, its rows, and how they lie in the world.
+
+    Parameters
+    ----------
+    unit, point, row
+        Index of the unit, of its point, and of its first row of force.
+    kind
+        ``ground`` or ``grip``.
+    angle
+        Of the first row's direction in the world, rad; the second row is a quarter turn further.
+    radius
+        From the point to where the force acts, against the second row, m.
+    """
+
+    name: str
+    kind: str
+    unit: int
+    point: int
+    row: int
+    angle: float = 0.0
+    radius: float = 0.0
+
+    def forces(self, rows: np.ndarray) -> np.ndarray:
+        """Forces on the robot in the world, N, from the forces of all rows at some instants."""
+        cos, sin = math.cos(self.angle), math.sin(self.angle)
+        first, second = rows[..., self.row], rows[..., self.row + 1]
+        return np.stack([cos * first - sin * second, sin * first + cos * second], axis=-1)
+
+    def places(self, points: np.ndarray) -> np.ndarray:
+        """Where the force acts, m, from the positions of all points at some instants."""
+        away = np.array([math.sin(self.angle), -math.cos(self.angle)])
+        place: np.ndarray = points[..., self.point, :] + self.radius * away
+        return place
+
+
+class Points:
+    """The named points of a robot, and its skeleton as pairs of their indices; a pair (k, k) is a lone point."""
+
+    def __init__(self, system: HybridSystem) -> None:
+        self.system = system
+        self._points = _points(system)
+        self.names = list(self._points)
+        self.skeleton = [(self.index(one), self.index(other)) for one, other in system.skeleton]
+
+    def index(self, name: str) -> int:
+        """The place of a point."""
+        if name not in self._points:
+            raise InputError(f"{self.system.name} has no point {name!r}; it has {', '.join(self.names) or 'none'}")
+        return self.names.index(name)
+
+    def positions(self, states: np.ndarray) -> np.ndarray:
+        """Positions of all points at some states (q, v), m: [state, point, axis]."""
+        return self._evaluate("point positions", states)
+
+    def velocities(self, states: np.ndarray) -> np.ndarray:
+        """Velocities of all points at some states (q, v), m/s: [state, point, axis]."""
+        return self._evaluate("point velocities", states)
+
+    def _evaluate(self, what: str, states: np.ndarray) -> np.ndarray:
+        x = np.ascontiguousarray(states, dtype=float)
+        wide = len(self.system.state_names)
+        if x.ndim != 2 or x.shape[1] != wide:
+            raise InputError(f"states of {self.system.name} are rows of {wide} numbers, got shape {x.shape}")
+        if not len(x) or not self.names:
+            return np.zeros((len(x), len(self.names), 2))
+        # CasADi runs through all states in one call, and reads and writes NumPy's own memory
+        buffer, run = self._functions[what].map("many", "serial", len(x), [1], []).buffer()
+        values, out = self.system.parameter_values, np.empty((len(x), len(self.names), 2))
+        buffer.set_arg(0, memoryview(x))
+        buffer.set_arg(1, memoryview(values))
+        buffer.set_res(0, memoryview(out))
+        run()
+        return out
+
+    @cached_property
+    def _functions(self) -> dict[str, Any]:
+        made: dict[str, Any] = self.system.once("points", self._make)
+        return made
+
+    def _make(self) -> dict[str, Any]:
+        m = self.system.mechanism
+        places = ca.vertcat(*(point.position for point in self._points.values()))
+        speeds = ca.jtimes(places, m.q, m.v)
+        given = [ca.vertcat(m.q, m.v), m.p]
+        return {
+            "point positions": ca.Function("places", given, [ca.densify(places)]),
+            "point velocities": ca.Function("speeds", given, [ca.densify(speeds)]),
+        }
+
+
+def ground_lines(system: HybridSystem) -> list[GroundLine]:
+    """The grounds of a robot, each once however many points can meet it."""
+    lines: list[GroundLine] = []
+    for unit in _grounds(system):
+        x, y, angle = _values(system, *unit.through, unit.slope)
+        if not any(_same_line(line, x, y, angle) for line in lines):
+            lines.append(GroundLine(x, y, angle))
+    return lines
+
+
+def wheels(system: HybridSystem) -> list[Circle]:
+    """The wheels of a robot."""
+    names = list(_points(system))
+    found = [unit for unit in system.units if isinstance(unit, Wheel)]
+    return [Circle(names.index(unit.point.name), *_values(system, unit.radius)) for unit in found]
+
+
+def bars(system: HybridSystem) -> list[Place]:
+    """The bars that its grips can hold, each once."""
+    found = [Place(*_values(system, *hold.at, hold.capture)) for hold in _holds(system) if isinstance(hold, Bar)]
+    return list(dict.fromkeys(found))
+
+
+def rails(system: HybridSystem) -> list[Rail]:
+    """The lines and walls that its grips can hold, each once."""
+    found = []
+    for hold in _holds(system):
+        if isinstance(hold, Line):
+            a, b, c, d = _values(system, *hold.start, *hold.end)
+            found.append(Rail((a, b), (c, d), hold.endless))
+        elif isinstance(hold, Wall):
+            a, b, angle = _values(system, *hold.through, hold.angle)
+            found.append(Rail((a, b), (a + math.cos(angle), b + math.sin(angle)), endless=True))
+    return list(dict.fromkeys(found))
+
+
+def contacts(system: HybridSystem) -> list[Contact]:
+    """Grounds and grips, in the order of the units."""
+    names, found = list(_points(system)), []
+    for k, unit in enumerate(system.units):
+        row = system.first_rows[k]
+        if isinstance(unit, (GroundPoint, Wheel)):
+            angle, radius = _values(system, unit.slope, unit.radius if isinstance(unit, Wheel) else 0.0)
+            found.append(Contact(unit.name, "ground", k, names.index(unit.point.name), row, angle, radius))
+        elif isinstance(unit, Grip):
+            found.append(Contact(unit.name, "grip", k, names.index(unit.point.name), row))
+    return found
+
+
+def closed(statuses: np.ndarray, contact: Contact) -> np.ndarray:
+    """Whether a contact holds or stands, from rows of statuses; a grip that reaches for a bar holds nothing."""
+    status = statuses[..., contact.unit]
+    held: np.ndarray = status == 1 if contact.kind == "grip" else status != 0
+    return held
+
+
+def _points(system: HybridSystem) -> dict[str, Any]:
+    """All named points, and those of contacts that the mechanism does not list."""
+    points = dict(system.mechanism.points)
+    for unit in system.units:
+        if unit.kind in (GROUND, GRIP):
+            points.setdefault(unit.point.name, unit.point)  # type: ignore[attr-defined]
+    return points
+
+
+def _grounds(system: HybridSystem) -> list[GroundPoint | Wheel]:
+    return [unit for unit in system.units if isinstance(unit, (GroundPoint, Wheel))]
+
+
+def _holds(system: HybridSystem) -> list[Any]:
+    return [hold for unit in system.units if isinstance(unit, Grip) for hold in unit.holds]
+
+
+def _values(system: HybridSystem, *expressions: Any) -> list[float]:
+    """Numbers of expressions of the parameters, at their values."""
+    function = ca.Function("values", [system.mechanism.p], [ca.vertcat(*map(ca.SX, expressions))])
+    return [float(value) for value in np.array(function(system.parameter_values)).reshape(-1)]
+
+
+def _same_line(line: GroundLine, x: float, y: float, angle: float) -> bool:
+    """Whether a line through a point at an angle is a line already known, but for rounding."""
+    away = math.cos(angle) * (line.y - y) - math.sin(angle) * (line.x - x)
+    scale = 1.0 + abs(x) + abs(y)
+    return abs(math.remainder(line.angle - angle, 2 * math.pi)) < 1e-12 and abs(away) < 1e-12 * scale
