@@ -179,15 +179,9 @@ def run_command(
 def draw_run(run: Trajectory, out: Path) -> None:
     """Every figure of a run that its robot allows."""
     from saltus import show
-    from saltus.contact._unit import GROUND
 
-    pictures: dict[str, Any] = {"coordinates": show.coordinates_figure}
-    if any(unit.kind == GROUND for unit in run.system.units):
-        pictures |= {"normal-force": show.normal_force_figure, "force-ratio": show.force_ratio_figure}
-    if run.system.skeleton:
-        pictures["snapshots"] = show.snapshots_figure
-    for name, draw in pictures.items():
-        show.save_figure(draw(run), out, f"{run.system.name}-{name}")
+    for name, figure in show.run_figures(run).items():
+        show.save_figure(figure, out, f"{run.system.name}-{name}")
 
 
 @app.command("graph")

@@ -1,4 +1,4 @@
-"""What all figures have in common: a plain look, names with units, files as PNG and SVG."""
+"""What all figures have in common: a plain look, names with units, files as PNG, SVG or PDF."""
 
 from __future__ import annotations
 
@@ -10,16 +10,30 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from saltus._write import write
+from saltus.errors import unknown_name
 from saltus.gaits import Gait
 from saltus.gaits._map import unit_of
 
+# How a figure is written unless said otherwise, and how it can be.
 FORMS = ("png", "svg")
+ALL_FORMS = (*FORMS, "pdf")
+# Dots of an inch: where texts are measured is where they are drawn.
+DPI = 150
 
 # Colours that people with any colour vision can tell apart [okabe2008].
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#8A8A8A"
+PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
+# Curves differ in colour and in their dashes, so that they can be told apart in grey too.
+STYLES: tuple[dict[str, Any], ...] = (
+    {"color": BLUE, "linestyle": "-"}, {"color": ORANGE, "linestyle": (0, (5, 1.6))},
+    {"color": GREEN, "linestyle": (0, (1.3, 1.2))}, {"color": RED, "linestyle": (0, (6, 1.4, 1.2, 1.4))},
+    {"color": PURPLE, "linestyle": (0, (3, 1.2))}, {"color": SKY, "linestyle": (0, (9, 1.8))},
+    {"color": BLACK, "linestyle": (0, (1, 2.2))}, {"color": GREY, "linestyle": (0, (6, 1.2, 1, 1.2, 1, 1.2))},
+)  # fmt: skip
 # From dark to light, and even in grey.
 SCALE = "viridis"
 
@@ -39,6 +53,7 @@ _LOOK: Any = {
     # text stays text, and a file is the same each time it is made
     "svg.fonttype": "none",
     "svg.hashsalt": "saltus",
+    "pdf.fonttype": 42,
 }
 
 _GREEK = {"theta": r"\theta", "phi": r"\phi", "psi": r"\psi", "alpha": r"\alpha", "omega": r"\omega"}
@@ -51,8 +66,20 @@ def look() -> AbstractContextManager[None]:
 
 
 def blank(width: float = 6.4, height: float = 4.2) -> Figure:
-    """An empty figure of a size in inches, which belongs to no window."""
+    """An empty figure of a size in inches, which belongs to no window and finds its own layout."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def sheet(width: float, height: float) -> Figure:
+    """An empty figure whose parts are put where they belong once, by whoever draws it."""
+    figure = Figure(figsize=(width, height), dpi=DPI)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def style(k: int) -> dict[str, Any]:
+    """Colour and dashes of a curve by its number."""
+    return STYLES[k % len(STYLES)]
 
 
 def label(name: str, unit: str) -> str:
@@ -90,11 +117,13 @@ def wrapped(text: str, width: int = 96) -> str:
 
 
 def figure_bytes(figure: Figure, form: str = "png") -> bytes:
-    """A figure as the content of a file."""
+    """A figure as the content of a file; the same figure is the same file, so that it has no date."""
+    if form not in ALL_FORMS:
+        raise unknown_name("form of a figure", form, ALL_FORMS)
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     file = io.BytesIO()
     with look():
-        # without the date the same figure is the same file
-        figure.savefig(file, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(file, format=form, dpi=DPI, metadata=undated.get(form))
     return file.getvalue()
 
 

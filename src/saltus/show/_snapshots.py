@@ -9,17 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from saltus.contact._unit import GRIP, GROUND
 from saltus.engine import Trajectory
 from saltus.errors import InputError
-from saltus.show._figure import GREY, SCALE, blank, label, look
+from saltus.show._figure import blank, label, look
+from saltus.show._scene import CIRCLE, Robot, draw_world, ground_lines, scene
+from saltus.show._strobe import shade
 
 # Size of a number, and how far from a point of its posture it may stand, in points.
 SIZE, DISTANCES = 8.0, (9.0, 12.0, 16.0, 21.0)
@@ -36,14 +37,19 @@ class Posture:
 
 def snapshots_figure(run: Trajectory, times: Sequence[float] | None = None, *, title: str = "") -> Figure:
     """The robot as a stick figure at some instants, the later the darker; at `snapshot_times` if none are given."""
+    instants = list(snapshot_times(run) if times is None else times)
+    if not instants:
+        raise InputError("name at least one instant of the run")
     with look():
-        figure = blank(7.2, 4.2)
-        axes = figure.add_subplot()
-        drawn = _draw_snapshots(axes, run, list(snapshot_times(run) if times is None else times))
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        figure.suptitle(title or f"{run.system.name}: snapshots", x=0.02, ha="left", fontsize=11)
-        figure.draw_without_rendering()
-        _number(axes, drawn, ground=_on_ground(run))
+        robot, drawn = _postures(run, instants)
+        handles = [
+            Line2D([], [], color=posture.colour, marker="o", ms=3.5, lw=2.2, label=f"{k}: {t:.4f} s, {told}")
+            for k, (posture, t, told) in enumerate(zip(drawn, instants, _told(run, instants), strict=True), 1)
+        ]
+        box = robot.box(np.array([posture.points for posture in drawn]))
+        figure, axes = scene(run.system, *box, handles, title or f"{run.system.name}: snapshots")
+        _draw(axes, robot, drawn)
+        _number(axes, drawn, ground_lines(run.system))
     return figure
 
 
@@ -60,7 +66,12 @@ def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> F
         drawn = []
         for place, (axes, (name, run)) in enumerate(zip(places, runs.items(), strict=False)):
             instants = snapshot_times(run)
-            drawn.append(_draw_snapshots(axes, run, instants))
+            robot, postures = _postures(run, instants)
+            drawn.append(postures)
+            _draw(axes, robot, postures)
+            axes.set_aspect("equal")
+            axes.set(xlabel="x (m)", ylabel="y (m)")
+            axes.margins(0.08, 0.12)
             axes.label_outer()
             if place + wide >= len(runs):  # nothing is below it
                 axes.tick_params(labelbottom=True)
@@ -74,7 +85,8 @@ def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> F
         figure.suptitle(title or f"{system.name}: side by side", x=0.02, ha="left", fontsize=11)
         figure.draw_without_rendering()
         for axes, postures, run in zip(places, drawn, runs.values(), strict=False):
-            _number(axes, postures, ground=_on_ground(run))
+            draw_world(axes, run.system)
+            _number(axes, postures, ground_lines(run.system))
     return figure
 
 
@@ -114,77 +126,75 @@ def _told(run: Trajectory, instants: Sequence[float]) -> list[str]:
     ]
 
 
-def _on_ground(run: Trajectory) -> bool:
-    return any(unit.kind == GROUND for unit in run.system.units)
+def _postures(run: Trajectory, instants: Sequence[float]) -> tuple[Robot, list[Posture]]:
+    robot = Robot.of(run.system)
+    places = robot.at(run.at(np.array(instants)))
+    return robot, [
+        Posture(at, at[robot.pairs], shade(k, len(instants)))
+        for k, at in enumerate(places)
+    ]  # fmt: skip
 
 
-def _draw_snapshots(axes: Axes, run: Trajectory, instants: Sequence[float]) -> list[Posture]:
-    system = run.system
-    if not system.skeleton:
-        raise InputError(f"{system.name} has no skeleton to be drawn")
-    names = list(dict.fromkeys(name for pair in system.skeleton for name in pair))
-    pairs = [(names.index(one), names.index(other)) for one, other in system.skeleton]
-    d, points = system.dynamics, system.mechanism.points
-    places = ca.Function("places", [d.q, d.p], [ca.vertcat(*(points[name].position for name in names))])
-    told, states = _told(run, instants), run.at(np.array(instants))
-    drawn = []
-    for k, (t, x) in enumerate(zip(instants, states, strict=True)):
-        at = np.array(places(x[: system.mechanism.nq], system.parameter_values)).reshape(-1, 2)
-        shade = matplotlib.colormaps[SCALE](0.92 * (1 - k / max(1, len(instants) - 1)))
-        drawn.append(Posture(at, at[pairs], shade))
-        for number, ends in enumerate(at[pairs]):
-            text = "" if number else f"{k + 1}: {t:.4f} s, {told[k]}"
-            axes.plot(*ends.T, "-o", color=shade, lw=2.2, ms=3.5, label=text)
-    if _on_ground(run):
-        axes.axhline(0.0, color=GREY, lw=1.0)
-    axes.set_aspect("equal")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    axes.margins(0.08, 0.12)
-    return drawn
+def _draw(axes: Axes, robot: Robot, drawn: Sequence[Posture]) -> None:
+    for posture in drawn:
+        for ends in posture.links:
+            axes.plot(*ends.T, "-o", color=posture.colour, lw=2.2, ms=3.5)
+        for k, radius in robot.radii.items():
+            axes.plot(*(posture.points[k] + radius * CIRCLE).T, color=posture.colour, lw=1.2)
 
 
-def _number(axes: Axes, drawn: Sequence[Posture], *, ground: bool) -> None:
+def _number(axes: Axes, drawn: Sequence[Posture], grounds: Sequence[tuple[float, float, float]]) -> None:
     """A number at each posture, in its colour, clear of links, ground and other numbers where there is room."""
     points = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    shown = [axes.transData.transform(posture.points) * points for posture in drawn]
-    links = [axes.transData.transform(posture.links.reshape(-1, 2)).reshape(-1, 2, 2) * points for posture in drawn]
-    level = float(axes.transData.transform((0.0, 0.0))[1]) * points if ground else math.inf
+
+    def seen(places: np.ndarray) -> np.ndarray:
+        shown: np.ndarray = axes.transData.transform(places.reshape(-1, 2)).reshape(places.shape) * points
+        return shown
+
+    shown, links = [seen(posture.points) for posture in drawn], [seen(posture.links) for posture in drawn]
+    levels = seen(np.array([_ends(*ground) for ground in grounds]).reshape(-1, 2, 2))
     low, high = np.array(axes.get_window_extent().get_points()) * points
-    around = [np.array([math.cos(a), math.sin(a)]) for a in math.radians(15.0) * np.arange(3, 27)]
-    taken: list[np.ndarray] = []
+    # the last point of the skeleton comes first, and what is near before what is far
+    offsets = np.array([r * way for r in DISTANCES for way in _AROUND])
+    far = np.hypot(*offsets.T)
+    taken = np.empty((0, 2))
     for k, posture in enumerate(drawn):
         radius = SIZE * (0.55 if k < 9 else 0.8)
         others = np.concatenate([links[n] for n in range(len(drawn)) if n != k] or [np.empty((0, 2, 2))])
-
-        def cost(place: np.ndarray, own: int = k, radius: float = radius, others: np.ndarray = others) -> float:
-            mine, theirs = _distances(place, links[own]), _distances(place, others)
-            under = np.maximum(0.0, radius + 3.0 - np.array([*mine, *theirs, abs(place[1] - level)])).sum()
-            over = sum(max(0.0, 2 * radius + 1.0 - math.dist(place, other)) for other in taken)
-            outside = np.maximum(0.0, low + radius - place).sum() + np.maximum(0.0, place + radius - high).sum()
-            strange = max(0.0, 2.0 + mine.min() - theirs.min(initial=math.inf))
-            return float(10.0 * (under + over + outside) + strange)
-
-        # the last point of the skeleton comes first, and what is near before what is far
-        best = min(
-            (cost(point + r * way) + r + 8.0 * rank, rank, r, n, tuple(point + r * way), tuple(r * way))
-            for rank, point in enumerate(shown[k][::-1])
-            for r in DISTANCES
-            for n, way in enumerate(around)
-        )
-        place, offset = best[-2:]
-        taken.append(np.array(place))
+        places = (shown[k][::-1, None] + offsets).reshape(-1, 2)
+        mine, theirs = _distances(places, links[k]), _distances(places, others)
+        near = np.concatenate([mine, theirs, _distances(places, levels)], axis=1)
+        under = np.maximum(0.0, radius + 3.0 - near).sum(axis=1)
+        away = np.hypot(*(places[:, None] - taken).transpose(2, 0, 1))
+        over = np.maximum(0.0, 2 * radius + 1.0 - away).sum(axis=1)
+        outside = (np.maximum(0.0, low + radius - places) + np.maximum(0.0, places + radius - high)).sum(axis=1)
+        strange = np.maximum(0.0, 2.0 + mine.min(axis=1) - theirs.min(axis=1, initial=math.inf))
+        rank = np.repeat(np.arange(len(shown[k])), len(offsets))
+        cost = 10.0 * (under + over + outside) + strange + np.tile(far, len(shown[k])) + 8.0 * rank
+        best = int(np.argmin(cost))
+        taken = np.vstack([taken, places[best]])
         text = axes.annotate(
-            str(k + 1), posture.points[::-1][best[1]], xytext=offset, textcoords="offset points", ha="center",
-            va="center", fontsize=SIZE, fontweight="bold", color=posture.colour, zorder=5,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            str(k + 1), posture.points[::-1][rank[best]], xytext=tuple(offsets[best % len(offsets)]),
+            textcoords="offset points", ha="center", va="center", fontsize=SIZE, fontweight="bold",
+            color=posture.colour, zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )  # fmt: skip
         text.set_in_layout(False)
 
 
-def _distances(place: np.ndarray, links: np.ndarray) -> np.ndarray:
-    """From a point to each of some links."""
+_AROUND = [np.array([math.cos(a), math.sin(a)]) for a in math.radians(15.0) * np.arange(3, 27)]
+
+
+def _ends(x: float, y: float, angle: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Two points of a ground, far apart."""
+    far = 1e4
+    dx, dy = far * math.cos(angle), far * math.sin(angle)
+    return (x - dx, y - dy), (x + dx, y + dy)
+
+
+def _distances(places: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """From points, a row each, to some links, a column each."""
     begin, along = links[:, 0], links[:, 1] - links[:, 0]
-    share = ((place - begin) * along).sum(axis=1) / np.maximum((along**2).sum(axis=1), 1e-12)
-    nearest: np.ndarray = begin + np.clip(share, 0.0, 1.0)[:, None] * along
-    return np.hypot(*(place - nearest).T)
+    share = ((places[:, None] - begin) * along).sum(axis=2) / np.maximum((along**2).sum(axis=1), 1e-12)
+    nearest = begin + np.clip(share, 0.0, 1.0)[..., None] * along
+    found: np.ndarray = np.hypot(*(places[:, None] - nearest).transpose(2, 0, 1))
+    return found

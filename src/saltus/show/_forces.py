@@ -1,0 +1,116 @@
+"""The forces of contacts over time: of the ground, of grips, of joints that stick or rest against a stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from saltus.contact import Unit
+from saltus.contact._unit import GRIP, GROUND, JOINT
+from saltus.engine import Trajectory
+from saltus.errors import InputError, unknown_name
+from saltus.show._figure import RED, label
+from saltus.show._timeline import Curve, Level, Panel, timeline
+
+WORDS = {"t": "tangential", "n": "normal", "q": ""}
+
+
+def forces_figure(run: Trajectory, *, title: str = "") -> Figure:
+    """Forces of all units that have any, a panel for each kind; those that never act are only told."""
+    if not run.system.row_names:
+        raise InputError(f"{run.system.name} has no contacts, grips or joints that could bear a force")
+    panels = [
+        *_panel(run, "normal force\nof the ground (N)", GROUND, ("n",)),
+        *_panel(run, "tangential force\nof the ground (N)", GROUND, ("t",)),
+        *_panel(run, "force of grips (N)", GRIP, ("x", "y")),
+        *_panel(run, "torque of friction\nand stops (N m)", JOINT, ("q",), "N m"),
+        *_panel(run, "force of friction\nand stops (N)", JOINT, ("q",), "N"),
+    ]
+    acting = [panel for panel in panels if panel.curves]
+    idle = sorted({name for panel in panels for name in panel.notes})
+    if not acting:
+        zeros = [Curve(label(name, ""), run.t, np.zeros(len(run.t))) for name in idle]
+        acting = [Panel("contact forces (N)", zeros)]
+    told = f"; never acting: {', '.join(label(name, '') for name in idle)}" if idle else ""
+    panels = [Panel(p.what, p.curves, [Level(0.0)], named=True) for p in acting]
+    return timeline(panels, title or f"{run.system.name}: contact forces{told}", run)
+
+
+def _panel(run: Trajectory, text: str, kind: int, directions: Sequence[str], unit: str = "") -> list[Panel]:
+    """Curves of all units of a kind that ever act, and the names of those that do not."""
+    curves, idle = [], []
+    for one, first in zip(run.system.units, run.system.first_rows, strict=False):
+        if one.kind != kind or (unit and _unit(one) != unit):
+            continue
+        rows = [(d, run.samples.forces[:, first + k]) for k, (d, _) in enumerate(one.rows) if d in directions]
+        if not any((values != 0.0).any() for _, values in rows):
+            idle.append(one.name)
+        elif len(directions) == 1:
+            curves += [Curve(label(one.name, ""), run.t, values) for _, values in rows]
+        else:
+            curves += [Curve(f"{label(one.name, '')}, {direction}", run.t, values) for direction, values in rows]
+    return [Panel(text, curves, notes=idle)] if curves or idle else []
+
+
+def _unit(unit: Unit) -> str:
+    """Unit of what a joint bears."""
+    return "N" if unit.coordinate is not None and unit.coordinate.unit == "m" else "N m"
+
+
+def normal_force_figure(run: Trajectory, unit: str | None = None, *, title: str = "") -> Figure:
+    """The normal force of a ground contact over time, or of all that ever bear one, with a dashed line at zero."""
+    chosen = _contacts(run, unit)
+    curves = [Curve(label(name, ""), run.t, run.samples.forces[:, row + 1]) for name, row, _ in chosen]
+    panel = Panel(f"normal force{_on(chosen)} (N)", curves, [Level(0.0)])
+    return timeline([panel], title or f"{run.system.name}: normal force", run)
+
+
+def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str = "") -> Figure:
+    """The tangential over the normal force of a ground contact, or of all, between dashed lines at the friction.
+
+    There is none where the normal force is zero.
+    """
+    chosen = _contacts(run, unit)
+    curves = [Curve(label(name, ""), run.t, _ratio(run, row)) for name, row, _ in chosen]
+    frictions = list(dict.fromkeys(friction for *_, friction in chosen))
+    levels = [Level(side, "", RED) for friction in frictions for side in (friction, -friction)]
+    most = max(frictions)
+    panel = Panel(
+        f"tangential over normal force{_on(chosen)}", curves, levels, (-1.5 * most - 0.02, 1.5 * most + 0.02),
+        gaps=True,
+    )  # fmt: skip
+    told = ", ".join(f"{friction:g}" for friction in frictions)
+    return timeline([panel], title or f"{run.system.name}: force ratio, friction {told}", run)
+
+
+def _ratio(run: Trajectory, row: int) -> np.ndarray:
+    along, normal = run.samples.forces[:, row], run.samples.forces[:, row + 1]
+    least = 1e-9 * max(1.0, float(np.abs(normal[np.isfinite(normal)]).max(initial=0.0)))
+    with np.errstate(invalid="ignore"):
+        there = np.abs(normal) > least
+    return np.divide(along, normal, out=np.full(len(normal), math.nan), where=there)
+
+
+def _on(chosen: Sequence[tuple[str, int, float]]) -> str:
+    return f" on {chosen[0][0]}" if len(chosen) == 1 else ""
+
+
+def _contacts(run: Trajectory, unit: str | None) -> list[tuple[str, int, float]]:
+    """Ground contacts: name, place of the tangential force and friction of one, or of all that ever bear a force."""
+    system = run.system
+    contacts = {
+        one.name: (one.name, system.first_rows[k], float(system.unit_coefficients[k][0]))
+        for k, one in enumerate(system.units)
+        if one.kind == GROUND
+    }
+    if not contacts:
+        raise InputError(f"{system.name} has no contacts with the ground")
+    if unit is not None:
+        if unit not in contacts:
+            raise unknown_name("ground contact", unit, contacts, system.name)
+        return [contacts[unit]]
+    bearing = [one for one in contacts.values() if (run.samples.forces[:, one[1] + 1] != 0.0).any()]
+    return bearing or list(contacts.values())[:1]

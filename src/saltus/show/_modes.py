@@ -1,0 +1,151 @@
+"""The modes of a run in a figure: tinted bands behind the curves, names above them, dashed lines at events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+
+from saltus.engine import Trajectory
+from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, YELLOW
+from saltus.show._layout import INCH, text_width
+
+# Size of the name of a mode, its height, and the least space between two names, in points.
+SIZE, HEIGHT, SPACE = 8.0, 9.6, 3.0
+# Lines of events that are nearer to each other than this are one, in points.
+NEAREST = 1.5
+# What a mode's band is tinted with, and how light it is in grey; neighbours differ in both.
+TINTS = (
+    (SKY, 0.955), (ORANGE, 0.89), (GREEN, 0.925), (PURPLE, 0.86),
+    (YELLOW, 0.955), (BLUE, 0.88), (RED, 0.92), (GREY, 0.85),
+)  # fmt: skip
+EVENT = "#6E6E6E"
+
+
+@dataclass(frozen=True)
+class Band:
+    """A stretch of motion in one mode between events, s."""
+
+    mode: str
+    begin: float
+    end: float
+
+
+def bands_of(run: Trajectory) -> list[Band]:
+    """Stretches of motion between changes of mode and impacts, whatever mode follows."""
+    bands, begin = [], run.start_time
+    for event in run.events:
+        parts = event.mode_before != event.mode_after or any(event.impulse.values())
+        if parts and not event.ended and event.t > begin:
+            bands.append(Band(event.mode_before, begin, event.t))
+            begin = event.t
+    if run.end_time > begin or not bands:
+        bands.append(Band(run.arc_modes[-1], begin, run.end_time))
+    return bands
+
+
+def tint(colour: str, light: float) -> tuple[float, float, float]:
+    """A colour mixed with white until it is as light in grey as it should be."""
+    rgb = np.array(to_rgb(colour))
+    share = (1.0 - light) / (1.0 - float(rgb @ (0.299, 0.587, 0.114)))
+    red, green, blue = 1.0 - share * (1.0 - rgb)
+    return float(red), float(green), float(blue)
+
+
+def tints(modes: Iterable[str]) -> dict[str, tuple[float, float, float]]:
+    """A tint for each mode, in the order in which they first occur."""
+    return {mode: tint(*TINTS[k % len(TINTS)]) for k, mode in enumerate(dict.fromkeys(modes))}
+
+
+def draw_bands(rows: Sequence[Axes], bands: Sequence[Band]) -> None:
+    """Tints from the bottom to the top of axes."""
+    colours = tints(band.mode for band in bands)
+    joined: list[Band] = []
+    for band in bands:  # those of one mode that touch are one
+        if joined and joined[-1].mode == band.mode:
+            joined[-1] = Band(band.mode, joined[-1].begin, band.end)
+        else:
+            joined.append(band)
+    corners = [[(b.begin, 0.0), (b.end, 0.0), (b.end, 1.0), (b.begin, 1.0)] for b in joined if b.end > b.begin]
+    shades = [colours[b.mode] for b in joined if b.end > b.begin]
+    for axes in rows:
+        axes.add_collection(
+            PolyCollection(
+                corners, facecolors=shades, linewidths=0.0, zorder=0.2, transform=axes.get_xaxis_transform(),
+                gid="bands",
+            ),
+            autolim=False,
+        )  # fmt: skip
+
+
+def draw_events(rows: Sequence[Axes], times: Sequence[float], scale: float) -> int:
+    """A dashed line at each event, as far as lines can be told apart; how many are left out.
+
+    Parameters
+    ----------
+    scale
+        Points of the axis for a second.
+    """
+    shown: list[float] = []
+    for t in times:
+        if not shown or (t - shown[-1]) * scale >= NEAREST:
+            shown.append(t)
+    for axes in rows:
+        axes.add_collection(
+            LineCollection(
+                [[(t, 0.0), (t, 1.0)] for t in shown], colors=EVENT, linestyles=[(0, (4, 2.5))], linewidths=0.7,
+                zorder=1.5, transform=axes.get_xaxis_transform(), gid="events",
+            ),
+            autolim=False,
+        )  # fmt: skip
+    return len(times) - len(shown)
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a mode above its band."""
+
+    text: str
+    middle: float
+    upright: bool
+
+    @property
+    def height(self) -> float:
+        """Points that it takes above the axes."""
+        lines = self.text.split("\n")
+        return max(text_width(line, SIZE) for line in lines) if self.upright else HEIGHT * len(lines)
+
+
+def names_of(bands: Sequence[Band], scale: float) -> list[Name]:
+    """Names that have room; the longer a band, the sooner it is named, upright if it is too short."""
+    named: list[Name] = []
+    taken: list[tuple[float, float]] = []
+    for band in sorted(bands, key=lambda band: band.begin - band.end):
+        lines = band.mode.split(" ")
+        width = max(text_width(line, SIZE) for line in lines)
+        upright = width + SPACE > (band.end - band.begin) * scale
+        half = 0.5 * (HEIGHT * len(lines) if upright else width)
+        middle = 0.5 * (band.begin + band.end)
+        low, high = middle * scale - half, middle * scale + half
+        if all(high + SPACE <= left or right + SPACE <= low for left, right in taken):
+            named.append(Name("\n".join(lines), middle, upright))
+            taken.append((low, high))
+    return sorted(named, key=lambda name: name.middle)
+
+
+def room_above(names: Sequence[Name]) -> float:
+    """Inches that names take above the axes."""
+    return (max((name.height for name in names), default=0.0) + 4.0) / INCH
+
+
+def draw_names(axes: Axes, names: Sequence[Name]) -> None:
+    """Names of modes above axes."""
+    for name in names:
+        axes.annotate(
+            name.text, (name.middle, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
+            textcoords="offset points", ha="center", va="bottom", fontsize=SIZE, rotation=90 if name.upright else 0,
+        )  # fmt: skip

@@ -1,0 +1,167 @@
+"""A robot in its world: where its points are, its links, wheels, the ground and bars, and axes that hold them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from saltus.contact import Bar, Wheel
+from saltus.contact._unit import GRIP, GROUND
+from saltus.errors import InputError, unknown_name
+from saltus.hybrid import HybridSystem
+from saltus.show._figure import GREY, sheet
+from saltus.show._layout import EDGE, beside, legend_width, place, titled
+
+# Widest and highest axes and those that are least so, inches.
+WIDEST, HIGHEST, NARROWEST, LOWEST = 5.9, 4.2, 2.6, 1.4
+EARTH = "#EFEDE8"
+_TURN = np.linspace(0.0, 2.0 * math.pi, 49)
+CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
+
+
+def positions(system: HybridSystem, names: Sequence[str], states: np.ndarray) -> np.ndarray:
+    """Places of named points at some states: instants, points, axes; m."""
+    points = system.mechanism.points
+    for name in names:
+        if name not in points:
+            raise unknown_name("point", name, points, system.name)
+    order = list(points)
+    found = np.array(system.once("points", lambda: _places(system))(states[:, : system.mechanism.nq].T, _values(system)))
+    every = found.T.reshape(len(states), len(order), -1)
+    return every[:, [order.index(name) for name in names]]
+
+
+def _places(system: HybridSystem) -> Any:
+    d = system.dynamics
+    places = ca.vertcat(*(point.position for point in system.mechanism.points.values()))
+    return ca.Function("places", [d.q, d.p], [places])
+
+
+def _values(system: HybridSystem) -> Any:
+    return ca.DM(system.parameter_values)
+
+
+def number_of(system: HybridSystem, expressions: Sequence[Any]) -> np.ndarray:
+    """Expressions of the parameters as numbers."""
+    made = ca.Function("numbers", [system.mechanism.p], [ca.vertcat(*map(ca.SX, expressions))])
+    return np.array(made(system.parameter_values), dtype=float).reshape(-1)
+
+
+@dataclass(frozen=True)
+class Robot:
+    """What is drawn of a robot: points, links between them and circles around them."""
+
+    system: HybridSystem
+    names: list[str]
+    pairs: list[tuple[int, int]]
+    radii: dict[int, float]
+
+    @classmethod
+    def of(cls, system: HybridSystem) -> Robot:
+        """That of a system with a skeleton."""
+        if not system.skeleton:
+            raise InputError(f"{system.name} has no skeleton to be drawn")
+        names = list(dict.fromkeys(name for pair in system.skeleton for name in pair))
+        pairs = [(names.index(one), names.index(other)) for one, other in system.skeleton]
+        wheels = [unit for unit in system.units if isinstance(unit, Wheel) and unit.name in names]
+        sizes = number_of(system, [unit.radius for unit in wheels]) if wheels else []
+        radii = {names.index(unit.name): float(size) for unit, size in zip(wheels, sizes, strict=True)}
+        return cls(system, names, pairs, radii)
+
+    def at(self, states: np.ndarray) -> np.ndarray:
+        """Its points at some states, m."""
+        return positions(self.system, self.names, states)
+
+    def outlines(self, at: np.ndarray) -> list[np.ndarray]:
+        """Its links and rims, as lines, where its points are at one instant."""
+        links = [at[[one, other]] for one, other in self.pairs]
+        return links + [at[k] + radius * CIRCLE for k, radius in self.radii.items()]
+
+    def box(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest places that it takes."""
+        room = np.zeros(len(self.names))
+        for k, radius in self.radii.items():
+            room[k] = radius
+        low, high = at - room[:, None], at + room[:, None]
+        return np.nanmin(low, axis=(0, 1)), np.nanmax(high, axis=(0, 1))
+
+
+def draw_robot(axes: Axes, robot: Robot, at: np.ndarray, colour: Any, *, width: float = 2.2, zorder: float = 3) -> None:
+    """A stick figure: links, rims, and dots where its points are."""
+    axes.add_collection(
+        LineCollection(robot.outlines(at), colors=[colour], linewidths=width, zorder=zorder, capstyle="round"),
+        autolim=False,
+    )
+    axes.plot(*at.T, "o", color=colour, ms=1.6 * width, zorder=zorder)
+
+
+def ground_lines(system: HybridSystem) -> list[tuple[float, float, float]]:
+    """Each straight ground: a point of it, m, and its angle, rad."""
+    units: list[Any] = [unit for unit in system.units if unit.kind == GROUND]
+    lines = [tuple(map(float, number_of(system, (*unit.through, unit.slope)))) for unit in units]
+    return list(dict.fromkeys((x, y, angle) for x, y, angle in lines))
+
+
+def bars(system: HybridSystem) -> list[tuple[float, float]]:
+    """Centres of the bars that grips can hold, m."""
+    units: list[Any] = [unit for unit in system.units if unit.kind == GRIP]
+    found = [number_of(system, hold.at) for unit in units for hold in unit.holds if isinstance(hold, Bar)]
+    return list(dict.fromkeys((float(x), float(y)) for x, y in found))
+
+
+def draw_world(axes: Axes, system: HybridSystem) -> None:
+    """Ground and bars, within the limits that the axes have."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    reach = 2.0 * math.hypot(right - left, top - bottom)
+    middle = np.array([0.5 * (left + right), 0.5 * (bottom + top)])
+    for x, y, angle in ground_lines(system):
+        along = np.array([math.cos(angle), math.sin(angle)])
+        foot = np.array([x, y]) + ((middle - (x, y)) @ along) * along
+        ends = np.array([foot - reach * along, foot + reach * along])
+        below = ends[::-1] - reach * np.array([-along[1], along[0]])
+        axes.fill(*np.vstack([ends, below]).T, color=EARTH, lw=0, zorder=0.1)
+        axes.plot(*ends.T, color=GREY, lw=1.0, zorder=1.2, gid="ground")
+    for x, y in bars(system):
+        axes.plot(x, y, "o", mfc="white", mec=GREY, mew=1.5, ms=7.0, zorder=1.2)
+    axes.set_xlim(left, right)
+    axes.set_ylim(bottom, top)
+
+
+def scene(
+    system: HybridSystem, low: np.ndarray, high: np.ndarray, handles: Sequence[Any], title: str
+) -> tuple[Figure, Axes]:
+    """Axes of equal scales around a box, m, with the world in them and a legend beside; as large as that needs."""
+    figure = sheet(WIDEST, HIGHEST)
+    axes = figure.add_subplot()
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        low, high = np.zeros(2), np.ones(2)
+    middle, size = 0.5 * (low + high), 1.16 * (high - low)
+    size = np.maximum(size, max(0.02 * float(size.max()), 0.1))
+    wide = min(WIDEST, HIGHEST * size[0] / size[1])
+    height = float(np.clip(wide * size[1] / size[0], LOWEST, HIGHEST))
+    wide = max(wide, NARROWEST)
+    beside(axes, handles, height)
+    figure.set_size_inches(wide + 0.75 + legend_width(axes) + EDGE, height)
+    axes.set(xlim=_span(middle[0], wide), ylim=_span(middle[1], height))
+    place(figure, [[axes]], [["y (m)"]], [height])
+    axes.set_xlabel("x (m)")
+    # where all stands is known: what is longer than it must be gets more room
+    box = axes.get_position()
+    shown = np.array(figure.get_size_inches()) * (box.width, box.height)
+    scale = float((size / shown).max())
+    axes.set(xlim=_span(middle[0], scale * shown[0]), ylim=_span(middle[1], scale * shown[1]))
+    draw_world(axes, system)
+    titled(figure, title)
+    return figure, axes
+
+
+def _span(middle: float, length: float) -> tuple[float, float]:
+    return middle - 0.5 * length, middle + 0.5 * length

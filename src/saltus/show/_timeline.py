@@ -1,0 +1,162 @@
+"""Curves over time: panels below each other, with the modes of a run behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from saltus.engine import Trajectory
+from saltus.show._figure import GREY, look, sheet, style
+from saltus.show._layout import INCH, beside, place, titled
+from saltus.show._modes import Name, bands_of, draw_bands, draw_events, draw_names, names_of, room_above
+
+WIDTH, ALONE, STACKED = 6.8, 2.3, 1.65
+# An instant is shown in the middle of an axis of this length, s.
+INSTANT = 0.1
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity over time; where it is not a finite number there is a gap."""
+
+    name: str
+    t: np.ndarray
+    values: np.ndarray
+
+    @property
+    def missing(self) -> int:
+        """How many values are no finite numbers."""
+        return int((~np.isfinite(self.values)).sum())
+
+
+@dataclass(frozen=True)
+class Level:
+    """A dashed line at a height."""
+
+    height: float
+    name: str = ""
+    colour: str = GREY
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One axis: what it shows, its curves and levels."""
+
+    what: str
+    curves: Sequence[Curve]
+    levels: Sequence[Level] = ()
+    limits: tuple[float, float] | None = None
+    log: bool = False
+    notes: Sequence[str] = ()
+    # whether a curve that is alone is named too, and whether gaps mean that there is nothing to show
+    named: bool = False
+    gaps: bool = False
+
+
+def timeline(panels: Sequence[Panel], title: str, run: Trajectory | None = None) -> Figure:
+    """Panels below each other over the same time; with the modes and events of a run, if there is one."""
+    heights = [ALONE if len(panels) == 1 else STACKED] * len(panels)
+    with look():
+        figure = sheet(WIDTH, 1.0 + sum(heights))
+        rows: list[Axes] = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
+        for axes, panel, height in zip(rows, panels, heights, strict=True):
+            _draw(axes, panel, height)
+        rows[0].set_xlim(*_span(panels, run))
+        marks = None if run is None else _Marks(run, rows)
+        grid, names = [[axes] for axes in rows], [[panel.what] for panel in panels]
+        place(figure, grid, names, heights, above=(lambda _: 0.1) if marks is None else marks.room)
+        rows[-1].set_xlabel("time (s)" + ("" if marks is None else marks.draw()))
+        titled(figure, title)
+    return figure
+
+
+class _Marks:
+    """Bands, events and names of the modes of a run, as far as there is room for them."""
+
+    def __init__(self, run: Trajectory, rows: Sequence[Axes]) -> None:
+        self.rows, self.bands, self.scale = rows, bands_of(run), 1.0
+        self.names: list[Name] = []
+
+    def room(self, wide: float) -> float:
+        """Inches above axes of a width."""
+        begin, end = self.rows[0].get_xlim()
+        self.scale = wide * INCH / (end - begin)
+        self.names = names_of(self.bands, self.scale)
+        return room_above(self.names)
+
+    def draw(self) -> str:
+        """All of them; what is to be said about those that are left out."""
+        draw_bands(self.rows, self.bands)
+        hidden = draw_events(self.rows, [band.begin for band in self.bands[1:]], self.scale)
+        draw_names(self.rows[0], self.names)
+        lost, notes = len(self.bands) - len(self.names), []
+        if lost:
+            notes.append(f"{lost} short {'modes are' if lost > 1 else 'mode is'} not named")
+        if hidden:
+            notes.append(f"{hidden} of {len(self.bands) - 1} events are too close to be marked")
+        return "; " + ", ".join(notes) if notes else ""
+
+
+def _draw(axes: Axes, panel: Panel, height: float) -> None:
+    handles: list[Any] = []
+    for k, curve in enumerate(panel.curves):
+        # what is alone needs no gap, and has no line: it is a dot
+        values = np.where(np.isfinite(curve.values), curve.values, np.nan)
+        (line,) = axes.plot(curve.t, values, label=curve.name, **style(k), zorder=3)
+        lone = _alone(values)
+        if lone.any():
+            axes.plot(curve.t[lone], values[lone], "o", color=line.get_color(), ms=3.0, zorder=3)
+        if len(panel.curves) > 1 or panel.named or (curve.missing and not panel.gaps):
+            handles.append(line)
+    for level in panel.levels:
+        drawn = axes.axhline(level.height, color=level.colour, ls=(0, (5, 3)), lw=1.0, zorder=2.5)
+        if level.name:
+            handles.append(Line2D([], [], color=level.colour, ls=drawn.get_linestyle(), lw=1.0, label=level.name))
+    if panel.log:
+        axes.set_yscale("log")
+    if panel.limits:
+        axes.set_ylim(*panel.limits)
+    elif not any(np.isfinite(curve.values).any() for curve in panel.curves):
+        axes.set_yticks([])
+        axes.text(0.5, 0.5, "no values", transform=axes.transAxes, ha="center", va="center", color=GREY)
+    elif not panel.log:
+        _widen(axes, panel)
+    handles += [Line2D([], [], ls="", label=note) for note in panel.notes]
+    # a common power of ten stands left of the axis, where no mode is named
+    axes.yaxis.get_offset_text().set(x=-0.03, ha="right")
+    beside(axes, handles, height)
+
+
+def _alone(values: np.ndarray) -> np.ndarray:
+    """Values without a neighbour that a line could lead to."""
+    there = np.isfinite(values)
+    before, after = np.append(False, there[:-1]), np.append(there[1:], False)
+    return there & ~before & ~after
+
+
+def _widen(axes: Axes, panel: Panel) -> None:
+    """No axis is so fine that rounding looks like motion."""
+    rows = [curve.values[np.isfinite(curve.values)] for curve in panel.curves]
+    heights = np.concatenate([*rows, [level.height for level in panel.levels]])
+    low, high = float(heights.min()), float(heights.max())
+    if high - low < 1e-9 * max(1e-3, abs(low), abs(high)):
+        middle, half = 0.5 * (low + high), max(0.1 * max(abs(low), abs(high)), 1e-3)
+        axes.set_ylim(middle - half, middle + half)
+
+
+def _span(panels: Sequence[Panel], run: Trajectory | None) -> tuple[float, float]:
+    """The time that is shown."""
+    if run is not None:
+        begin, end = run.start_time, run.end_time
+    else:
+        times = np.concatenate([curve.t for panel in panels for curve in panel.curves] or [np.zeros(1)])
+        begin, end = (float(times.min()), float(times.max())) if times.size else (0.0, 0.0)
+    if end > begin:
+        return begin, end
+    return begin - 0.5 * INSTANT, begin + 0.5 * INSTANT
