@@ -1,0 +1,180 @@
+// The list of events: only the rows that are seen are on the page; one click and the instant is shown.
+
+import { bisect } from "./arrays.mjs";
+import { element } from "./elements.mjs";
+import { fixed, format } from "./words.mjs";
+
+const ROW = 28;
+const SPARE = 12;
+
+/** The events of all runs in order of time, as rows of words. */
+export function eventRows(runs) {
+  const several = runs.length > 1;
+  const rows = runs.flatMap((run, index) => run.events.map((event) => ({
+    t: event.t,
+    run: index,
+    cells: [
+      fixed(event.t, 4), ...(several ? [run.name] : []),
+      String(event.guard), `${event.from} → ${event.to}`, impulseWords(event.impulse), format(event.lost ?? NaN),
+    ],
+  })));
+  return rows.sort((a, b) => a.t - b.t);
+}
+
+function impulseWords(impulse) {
+  return Object.entries(impulse ?? {}).map(([name, value]) => `${name} ${format(value, 3)}`).join(", ") || "–";
+}
+
+const NUMBERS = new Set(["t (s)", "lost (J)"]);
+
+export class EventList {
+  constructor(runs, player) {
+    this.player = player;
+    this.rows = eventRows(runs);
+    this.times = Float64Array.from(this.rows, (row) => row.t);
+    this.columns = ["t (s)", ...(runs.length > 1 ? ["run"] : []), "guard", "mode", "impulse (N s)", "lost (J)"];
+    this.current = -1;
+    this.focused = 0;
+    this.shown = [0, 0];
+    this.build();
+  }
+
+  build() {
+    const count = this.rows.length.toLocaleString("en");
+    if (this.rows.length === 0) {
+      this.element = element("div", { class: "events" }, element("h3", {}, "Events"), element("p", {}, "none"));
+      return;
+    }
+    this.body = element("tbody");
+    const table = element("table", { "aria-rowcount": this.rows.length + 1, "aria-label": `${count} events` },
+      this.columnWidths(),
+      element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.columns.map((name) => element("th",
+        { scope: "col", class: NUMBERS.has(name) ? "number" : "" }, name)))),
+      this.body);
+    this.box = element("div", { class: "rows", scroll: () => this.fill(), keydown: (event) => this.key(event) }, table);
+    this.box.addEventListener("click", (event) => this.clicked(event));
+    this.element = element("div", { class: "events" },
+      element("h3", {}, `Events (${count})`), this.box);
+  }
+
+  columnWidths() {
+    const widest = this.columns.map((name, k) => Math.max(name.length, ...sampled(this.rows).map((row) => row.cells[k].length)));
+    return element("colgroup", {}, ...widest.map((count) => element("col", { style: `width: ${count + 2.5}ch` })));
+  }
+
+  /** Put the rows that are seen on the page, and as much room as the others would take. */
+  fill() {
+    if (!this.box) {
+      return;
+    }
+    const seen = [Math.floor(this.box.scrollTop / ROW), Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW)];
+    const [first, last] = [Math.max(0, seen[0] - SPARE), Math.min(this.rows.length, seen[1] + SPARE)];
+    const there = this.shown[0] <= seen[0] && this.shown[1] >= Math.min(this.rows.length, seen[1]);
+    if (there && this.shown[1] > 0) {
+      return;
+    }
+    this.shown = [first, last];
+    const held = this.body.contains(document.activeElement);
+    this.body.replaceChildren(room(first), ...this.rows.slice(first, last).map((row, k) => this.line(row, first + k)),
+      room(this.rows.length - last));
+    if (held) {
+      this.lineOf(this.focused)?.focus({ preventScroll: true });
+    }
+  }
+
+  line(row, index) {
+    const marked = this.isCurrent(index);
+    return element("tr", {
+      "data-index": index, "aria-rowindex": index + 2, tabindex: index === this.focused ? 0 : -1,
+      class: marked ? "current" : null, "aria-current": marked ? "true" : "false", title: "show this instant",
+    }, ...row.cells.map((cell, k) => element("td", { class: NUMBERS.has(this.columns[k]) ? "number" : null }, cell)));
+  }
+
+  lineOf(index) {
+    return this.body.querySelector(`[data-index="${index}"]`);
+  }
+
+  /** All events of the instant that was passed last are marked. */
+  isCurrent(index) {
+    return this.current >= 0 && this.times[index] === this.times[this.current];
+  }
+
+  /** Mark the events that were passed last, and keep them in sight. */
+  update(time) {
+    if (!this.box) {
+      return;
+    }
+    const current = bisect(this.times, time) - 1;
+    if (current !== this.current) {
+      this.current = current;
+      this.keepInSight(Math.max(0, current));
+      this.fill();
+      this.mark();
+    } else if (this.shown[1] === 0) {
+      this.fill();
+    }
+  }
+
+  mark() {
+    for (const line of this.body.querySelectorAll("[data-index]")) {
+      const marked = this.isCurrent(Number(line.dataset.index));
+      if (marked !== line.classList.contains("current")) {
+        line.classList.toggle("current", marked);
+        line.setAttribute("aria-current", marked);
+      }
+    }
+  }
+
+  keepInSight(index) {
+    const [top, high] = [index * ROW, this.box.clientHeight - ROW];
+    if (top < this.box.scrollTop || top + ROW > this.box.scrollTop + high) {
+      this.box.scrollTop = Math.max(0, top - high / 2);
+    }
+  }
+
+  jump(index) {
+    this.player.pause();
+    this.player.seek(this.times[index]);
+  }
+
+  clicked(event) {
+    const line = event.target.closest("[data-index]");
+    if (line) {
+      this.focus(Number(line.dataset.index));
+      this.jump(this.focused);
+    }
+  }
+
+  focus(index) {
+    this.lineOf(this.focused)?.setAttribute("tabindex", -1);
+    this.focused = Math.min(this.rows.length - 1, Math.max(0, index));
+    this.keepInSight(this.focused);
+    this.fill();
+    const line = this.lineOf(this.focused);
+    line?.setAttribute("tabindex", 0);
+    line?.focus({ preventScroll: true });
+  }
+
+  key(event) {
+    const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -8, PageDown: 8, Home: -Infinity, End: Infinity };
+    if (event.key === "Enter") {
+      this.jump(this.focused);
+    } else if (event.key in steps && !event.shiftKey) {
+      this.focus(this.focused + steps[event.key]);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+function room(rows) {
+  return element("tr", { "aria-hidden": "true", class: "room" }, element("td", { style: `height: ${rows * ROW}px` }));
+}
+
+// Enough rows to know how wide a column is.
+function sampled(rows) {
+  const stride = Math.max(1, Math.floor(rows.length / 400));
+  return rows.filter((_, k) => k % stride === 0);
+}

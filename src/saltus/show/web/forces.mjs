@@ -1,0 +1,83 @@
+// Contact forces as arrows: how long an arrow is, where it begins, and how it is drawn.
+
+import { roundBelow, format } from "./words.mjs";
+
+// An arrow of a force that most forces stay below is this part of the picture long.
+const LONGEST_PART = 0.22;
+const MOST_FORCES = 0.95;
+const FRAMES_LOOKED_AT = 4000;
+
+/** A round force and the round length of its arrow, m, or null where no contact ever bears. */
+export function arrowScale(runs, extent) {
+  const sizes = runs.flatMap(forceSizes).sort((a, b) => a - b);
+  const typical = sizes[Math.floor(MOST_FORCES * (sizes.length - 1))];
+  if (!(typical > 0)) {
+    return null;
+  }
+  return { force: roundBelow(typical), length: roundBelow(LONGEST_PART * extent * 1.25) };
+}
+
+function forceSizes(run) {
+  const stride = Math.max(1, Math.floor(run.count / FRAMES_LOOKED_AT));
+  const sizes = [];
+  for (const contact of run.contacts) {
+    for (let frame = 0; frame < run.count; frame += stride) {
+      const begin = frame * run.dimension;
+      const size = Math.hypot(...contact.forces.subarray(begin, begin + run.dimension));
+      if (size > 0 && Number.isFinite(size)) {
+        sizes.push(size);
+      }
+    }
+  }
+  return sizes;
+}
+
+/** The scale in words. */
+export function scaleWords({ force, length }) {
+  return `arrows: ${format(force)} N = ${format(length)} m`;
+}
+
+/** Where a contact's force acts, m: at its point, or where its wheel touches the ground. */
+export function placeOfForce(contact, points, dimension) {
+  const begin = contact.point * dimension;
+  const [x, y] = [points[begin], points[begin + dimension - 1]];
+  const [radius, angle] = [contact.radius ?? 0, contact.angle ?? 0];
+  return [x + radius * Math.sin(angle), y - radius * Math.cos(angle)];
+}
+
+/** Draw the forces of all closed contacts of a run. */
+export function drawForces(context, view, run, points, time, scale, theme) {
+  const length = (view.scale * scale.length) / scale.force;
+  for (const contact of run.contacts) {
+    const force = run.forceAt(contact, time);
+    if (force) {
+      const [x, y] = placeOfForce(contact, points, run.dimension);
+      const tip = [length * force[0], -length * force[run.dimension - 1]];
+      drawArrow(context, view.across(x), view.down(y), ...tip, theme);
+    }
+  }
+}
+
+function drawArrow(context, x, y, across, down, theme) {
+  const size = Math.hypot(across, down);
+  if (!(size > 1) || !Number.isFinite(x + y)) {
+    return;
+  }
+  const head = Math.min(11, 0.6 * size);
+  const [alongX, alongY] = [across / size, down / size];
+  const [neckX, neckY] = [x + across - alongX * head, y + down - alongY * head];
+  context.strokeStyle = theme.force;
+  context.fillStyle = theme.force;
+  context.lineWidth = 2.5;
+  context.lineCap = "butt";
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(neckX, neckY);
+  context.stroke();
+  context.beginPath();
+  context.moveTo(x + across, y + down);
+  context.lineTo(neckX - alongY * head * 0.45, neckY + alongX * head * 0.45);
+  context.lineTo(neckX + alongY * head * 0.45, neckY - alongX * head * 0.45);
+  context.closePath();
+  context.fill();
+}
