@@ -15,97 +15,14 @@ from saltus.engine import Trajectory
 from saltus.engine import _layout as L
 from saltus.engine._event import read_event
 from saltus.hybrid import HybridSystem
+from saltus.show._canvas import BLUE, GREEN, GREY, YELLOW, Canvas
 
-# A character has four rows of two dots; each is a bit of its place among the braille patterns.
-BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dtype=np.uint8)
-BRAILLE = 0x2800
-# Colours by their number in a terminal: of what stands still, of the robot, of a contact that holds, and of others.
-PLAIN, GREY, BLUE, GREEN, YELLOW = 0, 90, 94, 92, 93
 # What a contact looks like: one that holds, one that slips, a hand that reaches.
 HOLDS, SLIPS, REACHES = ("●", GREEN), ("◆", YELLOW), ("○", YELLOW)
 # Places farther away are not drawn, and are not sought.
 FAR = 1e9
 # The robot is drawn at least this large, by the smaller side of the picture; else the picture follows it.
 LEAST_SIZE = 0.4
-
-
-class Canvas:
-    """A drawing of so many columns and rows of characters; places are counted in dots, from the upper left."""
-
-    def __init__(self, columns: int, rows: int):
-        self.columns, self.rows = columns, rows
-        self.dots = np.zeros((4 * rows, 2 * columns), dtype=bool)
-        self.colours = np.zeros((rows, columns), dtype=int)
-        self.marks: dict[tuple[int, int], str] = {}
-
-    def line(self, begin: Sequence[float], end: Sequence[float], colour: int = PLAIN) -> None:
-        """A straight line from dot to dot, as far as it is on the canvas."""
-        ends = clipped(begin, end, 2 * self.columns, 4 * self.rows)
-        if ends is None:
-            return
-        (x, y), (u, v) = ends
-        share = np.linspace(0.0, 1.0, 1 + math.ceil(max(abs(u - x), abs(v - y))))
-        across = np.floor(x + (u - x) * share + 0.5).astype(int)
-        down = np.floor(y + (v - y) * share + 0.5).astype(int)
-        inside = (across >= 0) & (across < 2 * self.columns) & (down >= 0) & (down < 4 * self.rows)
-        across, down = across[inside], down[inside]
-        self.dots[down, across] = True
-        self.colours[down // 4, across // 2] = colour
-
-    def circle(self, centre: Sequence[float], radius: float, colour: int = PLAIN) -> None:
-        """A circle, of straight pieces that are too short to be seen."""
-        count = 8 + 4 * math.ceil(math.sqrt(min(radius, 1e4)))
-        turns = np.linspace(0.0, 2 * math.pi, count + 1)
-        rim = np.column_stack([centre[0] + radius * np.cos(turns), centre[1] + radius * np.sin(turns)])
-        for begin, end in zip(rim[:-1], rim[1:], strict=True):
-            self.line(begin, end, colour)
-
-    def mark(self, place: Sequence[float], sign: str, colour: int = PLAIN) -> None:
-        """A character in place of the dots that are there."""
-        if not (-0.5 <= place[0] < 2 * self.columns - 0.5 and -0.5 <= place[1] < 4 * self.rows - 0.5):
-            return
-        cell = math.floor(place[1] + 0.5) // 4, math.floor(place[0] + 0.5) // 2
-        self.marks[cell] = sign
-        self.colours[cell] = colour
-
-    def lines(self, *, colour: bool) -> list[str]:
-        """The drawing as text."""
-        cells = self.dots.reshape(self.rows, 4, self.columns, 2)
-        signs = (cells * BITS[None, :, None, :]).sum(axis=(1, 3))
-        lines = []
-        for row in range(self.rows):
-            text, now = "", PLAIN
-            for column in range(self.columns):
-                sign = self.marks.get((row, column)) or (
-                    chr(BRAILLE + signs[row, column]) if signs[row, column] else " "
-                )
-                wanted = int(self.colours[row, column]) if sign != " " else now
-                if colour and wanted != now:
-                    text, now = f"{text}\x1b[{wanted}m", wanted
-                text += sign
-            lines.append(f"{text}\x1b[0m" if now else text)
-        return lines
-
-
-def clipped(
-    begin: Sequence[float], end: Sequence[float], width: float, height: float
-) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """The part of a line that is on a canvas of so many dots; nothing of one that misses it or is not finite."""
-    (x, y), (u, v) = begin, end
-    if not all(map(math.isfinite, (x, y, u, v))):
-        return None
-    first, last = 0.0, 1.0
-    for place, way, most in ((x, u - x, width), (y, v - y, height)):
-        low, high = -0.5 - place, most - 0.5 - place
-        if way == 0.0:
-            if not low <= 0.0 <= high:
-                return None
-            continue
-        enters, leaves = sorted((low / way, high / way))
-        first, last = max(first, enters), min(last, leaves)
-    if first > last:
-        return None
-    return (x + first * (u - x), y + first * (v - y)), (x + last * (u - x), y + last * (v - y))
 
 
 @dataclass(frozen=True)
@@ -292,7 +209,7 @@ def _mark(canvas: Canvas, scene: Scene, unit: Any, status: int, contact: Any, at
 
 
 def packed(parts: Sequence[str], columns: int, rows: int) -> list[str]:
-    """Parts of a sentence in so many lines of a width, in order; one that has no room is left out, the first are cut."""
+    """Parts of a sentence in so many lines of a width, in order; what has no room is left out, the first are cut."""
     lines = [""]
     for k, part in enumerate(filter(None, parts)):
         longer = f"{lines[-1]}  {part}" if lines[-1] else part
