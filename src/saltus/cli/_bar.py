@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from typing import Any
 
 from rich.console import Console
@@ -14,11 +15,11 @@ from rich.text import Text
 LONGEST, SHORTEST, WORD = 40, 4, 8
 
 
-def bar(doing: str, total: float | None) -> Any:
-    """A bar that is on the screen until it is stopped, and leaves nothing behind."""
+def bar(doing: str, total: float | None, began: float) -> Any:
+    """A bar that is on the screen until it is stopped, and leaves nothing behind; ``began`` by the monotonic clock."""
     console = Console(stderr=True, highlight=False)
     shown = Progress(
-        _Line(console), console=console, transient=True, refresh_per_second=8, redirect_stdout=False,
+        _Line(console, began), console=console, transient=True, refresh_per_second=8, redirect_stdout=False,
         redirect_stderr=False,
     )  # fmt: skip
     shown.start()
@@ -31,15 +32,15 @@ class _Line(ProgressColumn):
 
     max_refresh = None
 
-    def __init__(self, console: Console):
+    def __init__(self, console: Console, began: float):
         super().__init__()
-        self._console = console
+        self._console, self._began = console, began
 
     def render(self, task: Any) -> Text:
         known = bool(task.total) and task.completed > 0
         share = min(1.0, max(0.0, task.completed / task.total)) if known else None
         left = task.time_remaining if known else None
-        line = bar_line(task.description, share, left, task.elapsed or 0.0, self._console.width - 1)
+        line = bar_line(task.description, share, left, time.monotonic() - self._began, self._console.width - 1)
         text = Text(line, no_wrap=True, overflow="crop")
         text.highlight_regex("[━#]+", "cyan")
         text.highlight_regex("[─]+", "bright_black")

@@ -34,7 +34,7 @@ class Progress:
     def __init__(self, total: float | None = None, *, quiet: bool, doing: str = "simulating"):
         self._total, self._doing, self._text, self._done = total, doing, doing, -math.inf
         self._wanted = not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
-        self._told = 0.0
+        self._began, self._told = time.monotonic(), 0.0
         self._bar: Any = None
         self._lock, self._over = threading.Lock(), False
         self._with = contextlib.ExitStack()
@@ -70,7 +70,7 @@ class Progress:
 
         with self._lock:
             if not self._over:
-                self._bar = bar(self._text, self._total)
+                self._bar = bar(self._text, self._total, self._began)
                 self._update()
 
     def _show(self, done: float, found: str = "") -> None:

@@ -24,15 +24,18 @@ class Canvas:
         self.colours = np.zeros((rows, columns), dtype=int)
         self.marks: dict[tuple[int, int], str] = {}
 
-    def line(self, begin: Sequence[float], end: Sequence[float], colour: int = PLAIN) -> None:
-        """A straight line from dot to dot, as far as it is on the canvas."""
+    def line(self, begin: Sequence[float], end: Sequence[float], colour: int = PLAIN, *, thick: bool = False) -> None:
+        """A straight line from dot to dot, as far as it is on the canvas; one dot thick, or two."""
         ends = clipped(begin, end, 2 * self.columns, 4 * self.rows)
         if ends is None:
             return
-        (x, y), (u, v) = ends
-        share = np.linspace(0.0, 1.0, 1 + math.ceil(max(abs(u - x), abs(v - y))))
+        (x, y), (u, v) = ((math.floor(one + 0.5), math.floor(other + 0.5)) for one, other in ends)
+        share = np.linspace(0.0, 1.0, 1 + max(abs(u - x), abs(v - y)))
         across = np.floor(x + (u - x) * share + 0.5).astype(int)
         down = np.floor(y + (v - y) * share + 0.5).astype(int)
+        if thick:
+            flat = abs(u - x) >= abs(v - y)
+            across, down = np.append(across, across + (not flat)), np.append(down, down + flat)
         inside = (across >= 0) & (across < 2 * self.columns) & (down >= 0) & (down < 4 * self.rows)
         across, down = across[inside], down[inside]
         self.dots[down, across] = True

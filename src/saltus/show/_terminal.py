@@ -111,8 +111,8 @@ class View:
         for k in range(2):
             if seen[k] <= 2 * half[k] * (1 + 1e-9):
                 self._centre[k] = (self._low[k] + self._high[k]) / 2 if np.isfinite(self._low[k]) else 0.0
-            else:  # it follows, with room to move in the middle
-                self._centre[k] = min(max(self._centre[k], robot[k] - half[k] / 3), robot[k] + half[k] / 3)
+            else:  # it follows, with some room to move in the middle
+                self._centre[k] = min(max(self._centre[k], robot[k] - half[k] / 8), robot[k] + half[k] / 8)
         return scale, self._centre
 
     def _see(self, corners: np.ndarray) -> None:
@@ -177,7 +177,7 @@ def _draw(canvas: Canvas, scene: Scene, moment: Moment, to_dots: Any, scale: flo
         if one == other:
             canvas.circle(at[one], 1.5, BLUE)
         else:
-            canvas.line(at[one], at[other], BLUE)
+            canvas.line(at[one], at[other], BLUE, thick=True)
     for unit, status, contact in zip(scene.system.units, moment.statuses, scene.contacts, strict=True):
         if contact is not None and status:
             _mark(canvas, scene, unit, status, contact, at, scale)
