@@ -13,7 +13,8 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -442,12 +443,30 @@ class _DiskCache(NullCache):
             Path(temporary).unlink(missing_ok=True)
 
 
+_TELL: ContextVar[Callable[[str], None]] = ContextVar("who is told what is being compiled", default=lambda name: None)
+
+
+@contextlib.contextmanager
+def compiling_told(tell: Callable[[str], None]) -> Iterator[None]:
+    """Tell someone the name of what is compiled, before it is; what is found in the cache is not told."""
+    before = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(before)
+
+
 class Entry(CFunc):  # type: ignore[type-arg]
     """A compiled C function, loaded from the cache where it has a key."""
 
     def __init__(self, function: Callable[..., Any], signature: Any, name: str, key: str | None):
         super().__init__(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
+        self._told = name
         self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}:{_OWN_SOURCE}")
+
+    def _compile_uncached(self) -> Any:
+        _TELL.get()(self._told)
+        return super()._compile_uncached()
 
     @property
     def place(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -156,6 +157,10 @@ def run_command(
     output_step: Annotated[float | None, typer.Option(help="Spacing of the samples, s.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
     figures: Annotated[Path | None, typer.Option(help="A folder for figures of the run.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Draw the robot in the terminal while it runs.")] = False,
+    speed: Annotated[
+        float | None, typer.Option(help="With --watch: simulated seconds in one that passes; by the run's length.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
@@ -167,13 +172,22 @@ def run_command(
         folder(figures)
     one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
     one.check_samples(output_step)
-    run, failure = one.simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
+    _check_speed(speed, watch)
+    simulate = partial(one.watched, speed) if watch else one.simulate
+    run, failure = simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
         run.save(out)
     if figures is not None:
         draw_run(run, figures)
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
+
+
+def _check_speed(speed: float | None, watch: bool) -> None:
+    if speed is not None and not watch:
+        raise InputError("--speed needs --watch")
+    if speed is not None and not 0 < speed < math.inf:
+        raise InputError(f"--speed must be positive and finite, got {speed:g}")
 
 
 def draw_run(run: Trajectory, out: Path) -> None:
@@ -278,13 +292,30 @@ class _Experiment:
     def simulate(self, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it with a progress bar; a run that failed comes back with its failure."""
         with Progress(self.end, quiet=quiet) as progress:
-            try:
-                run = saltus.simulate(
-                    self.system, self.start, until=self.until, controller=self.controller, progress=progress, **options
-                )
-            except (RunFailed, RunInterrupted) as error:
-                return error.run, error
+            return self._simulate(progress=progress, **options)
+
+    def _simulate(self, **options: Any) -> tuple[Trajectory, _Failure | None]:
+        try:
+            run = saltus.simulate(self.system, self.start, until=self.until, controller=self.controller, **options)
+        except (RunFailed, RunInterrupted) as error:
+            return error.run, error
         return run, None
+
+    def watched(self, speed: float | None, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
+        """Run it while it is drawn on standard error; where it cannot be, say why and run it."""
+        from saltus.cli._watch import Watcher, unable, usual_speed, watching
+
+        reason = unable(sys.stderr)
+        if reason:
+            print(f"saltus: --watch draws nothing: {reason}", file=sys.stderr)
+            return self.simulate(quiet=quiet, **options)
+        bar = Progress(quiet=False, doing="starting")
+        chosen = usual_speed(self.end) if speed is None else speed
+        watcher = Watcher(self.system, 0.0, chosen, sys.stderr, bar.close)
+        with bar, watching(watcher) as watch:
+            run, failure = self._simulate(watch=watch, **options)
+        watcher.last(run)
+        return run, failure
 
 
 def changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: list[str] | None) -> HybridSystem:

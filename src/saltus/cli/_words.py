@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,34 +21,76 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 Out = Annotated[Path, typer.Option(help="The folder to write files to.")]
 Robot = Annotated[str, typer.Argument(help="Which robot; see `saltus list`.")]
 
+# A progress bar comes after so long, and is told something new after so long, s.
+AFTER, LEAST_PAUSE = 1.0, 0.1
+
 
 class Progress:
-    """A progress bar on standard error, from one second on, where a person watches."""
+    """A progress bar on standard error, from one second on, where a person watches; it says how long is left.
 
-    def __init__(self, total: float, *, quiet: bool, doing: str = "simulating"):
-        self._total, self._doing = total, doing
-        self._began = time.monotonic()
-        self._wanted = not quiet and sys.stderr.isatty()
+    Without a total it says how long it has been. What is compiled meanwhile, once for all, is told instead.
+    """
+
+    def __init__(self, total: float | None = None, *, quiet: bool, doing: str = "simulating"):
+        self._total, self._doing, self._text, self._done = total, doing, doing, -math.inf
+        self._wanted = not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+        self._began, self._told = time.monotonic(), 0.0
         self._bar: Any = None
+        self._lock, self._over = threading.Lock(), False
+        self._with = contextlib.ExitStack()
 
     def __enter__(self) -> Callable[..., None]:
+        if self._wanted:
+            from saltus._native import compiling_told
+
+            self._with.enter_context(compiling_told(self._compiling))
+            timer = threading.Timer(AFTER, self._open)
+            timer.daemon = True
+            timer.start()
+            self._with.callback(timer.cancel)
         return self._show
 
-    def _show(self, done: float, found: str = "") -> None:
-        if not self._wanted or time.monotonic() - self._began < 1:
-            return
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(self._doing, total=self._total)
-        self._bar.update(self._task, completed=done, description=" ".join(filter(None, (self._doing, found))))
-
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._with.close()
+        self.close()
+
+    def close(self) -> None:
+        """Remove the bar; it does not come again."""
+        with self._lock:
+            self._over = True
+            bar, self._bar = self._bar, None
+        if bar is not None:
+            try:
+                bar.stop()
+            finally:  # whatever Ctrl-C left undone
+                print("\x1b[?25h", end="", file=sys.stderr, flush=True)
+
+    def _open(self) -> None:
+        from saltus.cli._bar import bar
+
+        with self._lock:
+            if not self._over:
+                self._bar = bar(self._text, self._total, self._began)
+                self._update()
+
+    def _show(self, done: float, found: str = "") -> None:
+        self._done, self._text = done, " ".join(filter(None, (self._doing, found)))
+        self._update_now_and_then()
+
+    def _compiling(self, name: str) -> None:
+        self._text = f"compiling {name}, once"
+        self._update_now_and_then()
+
+    def _update_now_and_then(self) -> None:
+        if self._wanted and time.monotonic() - self._told >= LEAST_PAUSE:
+            self._told = time.monotonic()
+            with self._lock:
+                if self._bar is not None:
+                    self._update()
+
+    def _update(self) -> None:
+        known = {"completed": self._done} if math.isfinite(self._done) else {}
+        self._bar.update(self._bar.task_ids[0], description=self._text, **known)
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, str]:

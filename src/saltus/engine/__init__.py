@@ -6,6 +6,7 @@ from saltus.engine._control import Command, Control, ControlParameter, Mode, Sta
 from saltus.engine._event import Event
 from saltus.engine._figures import Figures
 from saltus.engine._files import check_target
+from saltus.engine._live import Live
 from saltus.engine._rollout import Rollout, rollout
 from saltus.engine._simulate import simulate
 from saltus.engine._simulate_many import simulate_many
@@ -23,6 +24,7 @@ __all__ = [
     "ControlParameter",
     "Event",
     "Figures",
+    "Live",
     "Mode",
     "Rollout",
     "State",

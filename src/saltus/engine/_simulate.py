@@ -7,6 +7,8 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -17,6 +19,7 @@ from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
+from saltus.engine._live import Live
 from saltus.engine._program import arenas, engine
 from saltus.engine._stepsize import LOWEST_ERROR
 from saltus.engine._trajectory import Trajectory
@@ -68,6 +71,7 @@ def simulate(
     max_events: int = 100_000,
     raise_errors: bool = True,
     progress: Callable[[float], None] | None = None,
+    watch: Callable[[Live], None] | None = None,
 ) -> Trajectory:
     """Simulate a system through every event.
 
@@ -99,6 +103,8 @@ def simulate(
         trajectory so far.
     progress
         Called now and then with the simulated time.
+    watch
+        Called after every step with the run as it goes on (`saltus.engine.Live`); the run waits for it.
     """
     if not isinstance(system, HybridSystem):
         raise InputError(f"simulate needs a robot, such as saltus.robots.hopper(), got {system!r}")
@@ -122,22 +128,13 @@ def simulate(
     I[I[L.SIDE] : I[L.SIDE] + own.size] = system.guard_sides(start, x0, own)
     I[L.MAXSTEP], I[L.MAXEVENT] = max_steps, max_events
     D[L.CLOSES] = energy_held(energy_tolerance, rtol, system)
-    steps, events, code = _run(I, D, engine().advance, control, progress)
-    run = Trajectory(
-        system=system,
-        control=control,
-        method=method,
-        rtol=rtol,
-        atol=atol,
-        start_time=start,
-        requested_end=until,
+    record = partial(
+        Trajectory, system=system, method=method, rtol=rtol, atol=atol, start_time=start, requested_end=until,
         output_step=output_step if output_step is not None else (until - start) / 1000,
-        status=S.STATUSES[code],
-        integers=I,
-        doubles=D,
-        step_rows=steps,
-        event_rows=events,
-    )
+    )  # fmt: skip
+    see = None if watch is None else partial(_show, watch, record, I, D, control)
+    steps, events, code = _run(I, D, engine().advance, control, progress, see)
+    run = record(control=control, status=S.STATUSES[code], integers=I, doubles=D, step_rows=steps, event_rows=events)
     if raise_errors and not run.status.good:
         if code == S.INTERRUPTED:
             raise RunInterrupted(run.failure_message(), run) from control.failure
@@ -249,9 +246,12 @@ def _next_sample(start: float, period: float) -> int:
 
 
 def _run(
-    I: np.ndarray, D: np.ndarray, advance: Any, control: Control, progress: Callable[[float], None] | None
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Call the loop until it ends, giving it room for its record as it asks."""
+    I: np.ndarray, D: np.ndarray, advance: Any, control: Control, progress: Callable[[float], None] | None,
+    see: Callable[[np.ndarray, np.ndarray], None] | None,
+) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+    """Call the loop until it ends, giving it room for its record as it asks; where someone sees it, step by step."""
+    if see is not None:
+        I[L.BUDGET] = 1
     steps = np.empty((512, I[L.STEP_ROW]))
     events = np.empty((64, I[L.EVENT_ROW]))
     with _interrupts_noted(control):
@@ -266,6 +266,8 @@ def _run(
                 events = _enlarged(events, int(I[L.NEVENT]))
             if progress is not None:
                 progress(float(D[L.T]))
+            if see is not None and code != S.EVENTS_FULL:  # then an event is still being handled
+                see(steps, events)
             if code not in (S.STEPS_FULL, S.EVENTS_FULL, S.PAUSED):
                 break
     if isinstance(control.failure, KeyboardInterrupt):  # however late it came
@@ -273,10 +275,35 @@ def _run(
     if code not in S.STATUSES:
         raise SaltusError(f"the engine returned an unknown status {code}")
     used, count = int(I[L.NRECORD]), int(I[L.NEVENT])
-    if used == 0 or (count and events[count - 1, L.E_TIME] == D[L.T] and not events[count - 1, L.E_ENDED]):
+    if _rests(I, D, events):
         steps[used] = _resting_row(I, D)
         I[L.NRECORD] = used = used + 1
     return steps[:used], events[:count], code
+
+
+def _show(
+    watch: Callable[[Live], None], record: Callable[..., Trajectory], I: np.ndarray, D: np.ndarray, control: Control,
+    steps: np.ndarray, events: np.ndarray,
+) -> None:  # fmt: skip
+    """Let someone watch the run as far as it is; what is read of it leaves the run as it was."""
+
+    def so_far() -> Trajectory:
+        rows, integers = steps[: int(I[L.NRECORD])], I.copy()
+        if _rests(I, D, events):
+            rows = np.vstack([rows, _resting_row(I, D)])
+        integers[L.NRECORD] = len(rows)
+        return record(
+            control=replace(control), status=S.STATUSES[S.RUNNING], integers=integers, doubles=D.copy(),
+            step_rows=rows, event_rows=events[: int(I[L.NEVENT])],
+        )  # fmt: skip
+
+    watch(Live(float(D[L.T]), so_far, lambda: isinstance(control.failure, KeyboardInterrupt)))
+
+
+def _rests(I: np.ndarray, D: np.ndarray, events: np.ndarray) -> bool:
+    """Whether the last state is one that no step begins with."""
+    last = int(I[L.NEVENT]) - 1
+    return I[L.NRECORD] == 0 or (last >= 0 and events[last, L.E_TIME] == D[L.T] and not events[last, L.E_ENDED])
 
 
 def _resting_row(I: np.ndarray, D: np.ndarray) -> np.ndarray:
