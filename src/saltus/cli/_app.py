@@ -18,6 +18,7 @@ import typer.main
 
 import saltus
 from saltus import registry
+from saltus.cli._report import keep_force, keep_report, write_report
 from saltus.errors import SaltusError
 
 app = typer.Typer(
@@ -57,8 +58,18 @@ def _obey(arguments: list[str]) -> int:
     """Run a verb; a command's own ``main`` would take Ctrl-C for a silent exit."""
     command = _command()
     try:
-        with command.make_context(app.info.name, arguments) as context:
-            command.invoke(context)
+        with command.make_context(app.info.name, list(arguments)) as context:
+            code = _invoke(command, context)
+            write_report(context, arguments)
+    except typer.Exit as leaving:
+        return int(leaving.exit_code)
+    return code
+
+
+def _invoke(command: Any, context: typer.Context) -> int:
+    """Run a verb; what it has to report is written even if what it did came to no good end."""
+    try:
+        command.invoke(context)
     except typer.Exit as leaving:
         return int(leaving.exit_code)
     return 0
@@ -112,7 +123,7 @@ def _interrupts_insist() -> Iterator[None]:
 def _command() -> Any:
     """All verbs, each with the common options, so that these may stand before the verb or after it."""
     command: Any = typer.main.get_command(app)
-    common = [option for option in command.params if option.name == "plugins"]
+    common = [option for option in command.params if option.name in ("plugins", "report", "force")]
     for verb in command.commands.values():
         verb.params += common
     return command
@@ -147,6 +158,16 @@ def _common(
             callback=_add_plugins,
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what was done and what came out to one HTML file.", expose_value=False, callback=keep_report
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Write over files that exist.", expose_value=False, callback=keep_force),
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from saltus.cli._app import app
+from saltus.cli._report import asked_report, told
 from saltus.cli._runs import (
     ATOL,
     METHOD,
@@ -33,6 +34,7 @@ from saltus.errors import InputError
 
 @app.command("painleve")
 def painleve_command(
+    context: typer.Context,
     robot: Robot,
     x: Annotated[str | None, typer.Option("--x", help="A coordinate: theta1=0:180deg:181.")] = None,
     y: Annotated[str | None, typer.Option("--y", help="Another.")] = None,
@@ -46,12 +48,18 @@ def painleve_command(
     from saltus.hybrid import painleve
     from saltus.show import painleve_figure, save_figure
 
+    report = asked_report(context)
     system = changed_robot(robot, set_, None, None)
     axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
     names = None if within is None else [name for name in within.split(",") if name]
     folder(out)
     found = painleve(system, *axes, unit=unit, within=names)
-    files = save_figure(painleve_figure(found), out, f"{robot}-painleve")
+    figure = painleve_figure(found)
+    files = save_figure(figure, out, f"{robot}-painleve")
+    if report is not None:
+        document = report.begin(f"{robot}: where friction leaves {found.unit} without a motion")
+        document.facts("Key figures", told(found.to_dict()))
+        document.figures("Map", [(figure, "alpha over the postures; not positive: there is no motion, or two")])
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
         return
@@ -70,6 +78,7 @@ def painleve_command(
 
 @app.command("laws")
 def laws_command(
+    context: typer.Context,
     robot: Robot,
     law: Annotated[
         list[str] | None,
@@ -93,9 +102,10 @@ def laws_command(
     as_json: Json = False,
 ) -> None:
     """Make one run under each of several impact laws, and put what becomes of it side by side."""
-    from saltus.show import save_figure, side_by_side_figure
+    from saltus.show import add_runs, save_figure, side_by_side_figure
     from saltus.studies import compare_laws
 
+    report = asked_report(context)
     if out is not None:
         folder(out)
     one = experiment(changed_robot(robot, set_, None, guard), controller, control, profile, x0, until)
@@ -104,6 +114,9 @@ def laws_command(
     )
     if out is not None:
         save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
+    if report is not None:
+        document = report.begin(f"{robot} under several impact laws")
+        add_runs(document, runs, figures=[(side_by_side_figure(runs), "The same run under each law")])
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
     if as_json:
         print_json({name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()})

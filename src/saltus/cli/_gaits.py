@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saltus.cli._app import app
+from saltus.cli._report import asked_report, told
 from saltus.cli._words import Json, Out, Progress, Robot, folder, numbers, pairs, print_json, print_table
 from saltus.errors import InputError, unknown_name
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from saltus.gaits import Cycle, ErrorMap, FixedPoint, Gait, Iterates, Minimised
+    from saltus.show import Document
 
 GaitType = Annotated[str | None, typer.Option("--type", help="Which gait type; see `saltus list`.")]
 Values = Annotated[list[str] | None, typer.Option("--set", help="Knobs of the gait, parameters of the robot: a=1,b=2.")]
@@ -30,6 +32,7 @@ TOUCHED = "s into a phase its guard was touched and not crossed: a cycle a littl
 
 @app.command("gait")
 def gait_command(
+    context: typer.Context,
     robot: Robot,
     type_: GaitType = None,
     start: Annotated[list[str] | None, typer.Option(help="Where the cycle begins: dtheta1=0.9,dtheta2=11.")] = None,
@@ -46,6 +49,7 @@ def gait_command(
     """Run one cycle of a gait, find one that repeats, or repeat it by the clock."""
     from saltus import gaits
 
+    report = asked_report(context)
     if solve and minimise:
         raise InputError("give --solve or --minimise, not both")
     if guess and not (solve or minimise):
@@ -61,17 +65,21 @@ def gait_command(
         gaits.check_iteration(iterate, period)
         folder(out)
     repeated: Gait | FixedPoint
+    fixed: FixedPoint | None = None
     if solve:
         fixed = gaits.solve(made, begin)
-        content, repeated = _solved(fixed), fixed
+        content, repeated, cycle = _solved(fixed), fixed, fixed.cycle
     elif minimise:
         least = gaits.minimise(made, begin)
-        content, repeated = _least(least), made.with_start(**_free(made, least.start))
+        content, repeated, cycle = _least(least), made.with_start(**_free(made, least.start)), least.cycle
     else:
         cycle = gaits.run_cycle(made, begin)
         content, repeated = _cycle(cycle), made.with_start(**begin)
-    if iterate is not None:
-        _print_iterates(gaits.iterate(repeated, iterate, period), robot, out, as_json)
+    repeats = None if iterate is None else gaits.iterate(repeated, iterate, period)
+    if report is not None:
+        report_gait(report.begin(f"{robot}, {made.name}"), content, cycle, fixed, repeats)
+    if repeats is not None:
+        _print_iterates(repeats, robot, out, as_json)
     elif as_json:
         print_json(content)
     else:
@@ -80,6 +88,7 @@ def gait_command(
 
 @app.command("map")
 def map_command(
+    context: typer.Context,
     robot: Robot,
     x: Annotated[str, typer.Option("--x", help="A quantity, from, to and how many values: dtheta1=0:4:200.")],
     y: Annotated[str, typer.Option("--y", help="Another: a start value, a knob or a parameter.")],
@@ -92,6 +101,7 @@ def map_command(
     """Map the error of a gait over two quantities, and write figures and files of it."""
     from saltus.gaits import check_axes, error_map
 
+    report = asked_report(context)
     axes = _range(x, "--x"), _range(y, "--y")
     if not above > 0:
         raise InputError(f"--above must be positive, got {above:g}")
@@ -100,6 +110,8 @@ def map_command(
     folder(out)
     with Progress(1.0, quiet=as_json, doing="mapping") as show:
         found = error_map(made, *axes, progress=lambda done, total: show(done / total))
+    if report is not None:
+        _report_map(report.begin(f"{robot}, {made.name}: error over {axes[0][0]} and {axes[1][0]}"), found, above)
     _print_map(found, _write_map(found, out, f"{robot}-{made.name}-map", above), as_json)
 
 
@@ -264,6 +276,37 @@ def _print_iterates(run: Iterates, robot: str, out: Path, as_json: bool) -> None
     if run.reason:
         print(f"lost in {run.reason}")
     _print_files(files)
+
+
+def report_gait(
+    document: Document, content: dict[str, Any], cycle: Cycle, fixed: FixedPoint | None, repeats: Iterates | None = None
+) -> None:
+    """A cycle in a report: what is told of it, its motion, its multipliers, and what became of it by the clock."""
+    from saltus import show
+
+    document.facts("Key figures", told(content))
+    document.cycles("Motion", {"": cycle})
+    if fixed is not None:
+        document.figures("Stability", [(show.multipliers_figure(fixed), "Multipliers in the plane of complex numbers")])
+    if repeats is not None and repeats.count:
+        document.figures("Repeated by the clock", [(show.iterates_figure({"": repeats}), "Cycle by cycle")])
+    if repeats is not None and repeats.reason:
+        document.warnings([f"Lost in {repeats.reason}"])
+
+
+def _report_map(document: Document, found: ErrorMap, above: float) -> None:
+    from saltus import show
+
+    document.facts(
+        "Key figures", [("cells", int(found.error.size), ""), ("cells with a cycle", int(found.good.sum()), "")]
+    )
+    if found.good.any():
+        pictures = [(show.surface_figure(found, above=above), "The error as a surface")]
+        document.figures("Map", [*pictures, (show.intensity_figure(found, above=above), "The error by its colour")])
+    columns = [f"{name} ({found.unit(name)})" for name in (found.x_name, found.y_name)]
+    rows = [(m.x, m.y, m.error, m.edge) for m in found.minima(most=8)]
+    document.table("Least errors", [*columns, "error", "where the map ends"], rows)
+    document.warnings([f"{int((found.reason == one).sum())} cells have no cycle: {one}." for one in found.reasons])
 
 
 def _write_map(found: ErrorMap, out: Path, name: str, above: float) -> list[Path]:

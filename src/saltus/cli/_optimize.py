@@ -12,6 +12,7 @@ import typer
 
 from saltus._write import write
 from saltus.cli._app import app
+from saltus.cli._report import asked_report, forced, told
 from saltus.cli._runs import Parameters, changed_robot, draw_run, experiment
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_tree
 from saltus.errors import InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 @app.command("optimize")
 def optimize_command(
+    context: typer.Context,
     robot: Robot,
     problem: Annotated[str | None, typer.Option(help="Which problem; the robot's first.")] = None,
     reading: Annotated[str | None, typer.Option(help="How its rules are read: strict or until-impact.")] = None,
@@ -37,14 +39,15 @@ def optimize_command(
         str | None, typer.Option(help="Polish the robot's ready experiment of that name; nothing is searched for.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the best in the folder.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Begin anew over what is in the folder.")] = False,
     set_: Parameters = None,
     out: Out = Path("out"),
     as_json: Json = False,
 ) -> None:
     """Search for the best motion of a robot, polish it if asked to, and make it again exactly."""
     from saltus import optimize
+    from saltus.show import add_runs
 
+    report = asked_report(context)
     if not 0 < time < math.inf:
         raise InputError(f"--time must be positive, got {time:g} s")
     if not (0 <= mixes < math.inf and 0 <= polish < math.inf):
@@ -60,7 +63,7 @@ def optimize_command(
     ready = None if profile is None else experiment(system, None, None, profile, None, None)
     folder(out)
     file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}{'' if profile is None else f'-{profile}'}.json"
-    if ready is None and file.exists() and not (resume or force):
+    if ready is None and file.exists() and not (resume or forced(context)):
         raise InputError(f"{file} holds the best of a search: go on with --resume, or begin anew with --force")
     content: dict[str, Any] = {"problem": chosen.name, "objective": chosen.objective}
     if ready is None:
@@ -93,10 +96,18 @@ def optimize_command(
     write(file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())
     write(file.with_name(f"{file.stem}-verdict.json"), json.dumps(plain(content), indent=1).encode())
     draw_run(verdict.run, out)
+    if report is not None:
+        document = report.begin(f"{chosen.name}: {_value(verdict)}", f"the best found; {chosen.objective}")
+        document.facts("Verdict", told({name: value for name, value in content.items() if name != "modes"}))
+        add_runs(document, {"": verdict.run})
     if as_json:
         print_json(content)
         return
     print_tree(content)
+
+
+def _value(verdict: optimize.Verdict) -> str:
+    return "no value" if verdict.value is None else f"{verdict.value:.6g}"
 
 
 def _polish(
@@ -115,6 +126,7 @@ def _polish(
 
 @app.command("trade")
 def trade_command(
+    context: typer.Context,
     robot: Robot,
     problem: Annotated[str | None, typer.Option(help="Which problem; the robot's first.")] = None,
     reading: Annotated[str | None, typer.Option(help="How its rules are read: strict or until-impact.")] = None,
@@ -128,6 +140,7 @@ def trade_command(
     """Search for the best motion that bears more and more, and draw length against robustness."""
     from saltus import optimize, show
 
+    report = asked_report(context)
     try:
         chosen = sorted({float(word) for word in sizes.split(",")})
     except ValueError:
@@ -154,7 +167,13 @@ def trade_command(
                 points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
     content = {"problem": name, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
     write(out / "trade.json", json.dumps(plain(content), indent=1).encode())
-    show.save_figure(show.trade_figure(points), out, "trade")
+    figure = show.trade_figure(points)
+    show.save_figure(figure, out, "trade")
+    if report is not None:
+        document = report.begin(f"{name}: length against robustness")
+        document.figures("Trade", [(figure, "What each optimum keeps under mixes that it has not seen")])
+        rows = [{"size": size, **point.to_dict()} for size, point in points.items()]
+        document.table("Points", list(rows[0]) if rows else [], [list(row.values()) for row in rows])
     print_json(content) if as_json else print_tree(content)
 
 

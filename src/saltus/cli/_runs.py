@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -17,12 +18,14 @@ import saltus
 from saltus import registry
 from saltus.cli._app import app
 from saltus.cli._facts import facts
+from saltus.cli._report import asked_report, told
 from saltus.cli._words import Json, Progress, Robot, folder, number, numbers, pairs, print_json, print_tree
 from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError, unknown_name
 
 if TYPE_CHECKING:
     from saltus.engine import Trajectory
-    from saltus.hybrid import HybridSystem
+    from saltus.hybrid import HybridSystem, ModeGraph
+    from saltus.show import Document
 
 # What verbs that run a robot have in common.
 ControllerName = Annotated[str | None, typer.Option("--controller", help="Which controller; see `saltus list`.")]
@@ -52,11 +55,15 @@ MOST_SAMPLES = 20_000_000
 
 @app.command("list")
 def list_command(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Show one thing in detail: a name, or gaits/name.")] = None,
     as_json: Json = False,
 ) -> None:
     """List all that can be used by name, or what one of them takes."""
+    report = asked_report(context)
     content = _everything() if name is None else facts(*_target(name))
+    if report is not None:
+        report.begin(name or "All that can be used by name").facts("What there is", told(content))
     if as_json:
         print_json(content)
     else:
@@ -93,12 +100,14 @@ def _everything() -> dict[str, Any]:
 
 @app.command("check")
 def check_command(
+    context: typer.Context,
     target: Annotated[str, typer.Argument(help="A file, a name, or robots/name and the like.")],
     as_json: Json = False,
 ) -> None:
     """Hold a robot, controller, law or method to what every one of its kind must satisfy."""
     from saltus.conformance import check
 
+    report = asked_report(context)
     kind, name = _target(target)
     results = []
     for result in check(kind, name):
@@ -113,6 +122,9 @@ def check_command(
         "file": str(registry.where(kind, name)),
         "checks": [{"check": result.check, "ok": result.ok, "reason": result.reason} for result in results],
     }
+    if report is not None:
+        document = report.begin(f"{kind}/{name}: {len(results)} checks, {failed or 'none'} failed")
+        document.checks("Checks", [(result.ok, result.check, result.reason, "") for result in results])
     if as_json:
         print_json(content)
     else:
@@ -142,6 +154,7 @@ def _target(text: str) -> tuple[str, str]:
 
 @app.command("run")
 def run_command(
+    context: typer.Context,
     robot: Robot,
     controller: ControllerName = None,
     control: ControllerOptions = None,
@@ -165,7 +178,9 @@ def run_command(
 ) -> None:
     """Simulate a robot and report how it went."""
     from saltus.engine import check_target
+    from saltus.show import add_runs
 
+    report = asked_report(context)
     if out is not None:
         check_target(out)
     if figures is not None:
@@ -179,6 +194,8 @@ def run_command(
         run.save(out)
     if figures is not None:
         draw_run(run, figures)
+    if report is not None:
+        add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
 
@@ -200,6 +217,7 @@ def draw_run(run: Trajectory, out: Path) -> None:
 
 @app.command("graph")
 def graph_command(
+    context: typer.Context,
     robot: Robot,
     visited: Annotated[bool, typer.Option("--visited", help="What a run visits, not all that is possible.")] = False,
     controller: ControllerName = None,
@@ -219,6 +237,7 @@ def graph_command(
     as_json: Json = False,
 ) -> None:
     """Draw a robot's mode graph: what is possible, or what a run visits."""
+    report = asked_report(context)
     form = _form(form, out, as_json)
     system = changed_robot(robot, set_, law, guard)
     failure = None
@@ -239,6 +258,10 @@ def graph_command(
         graph = saltus.mode_graph(system, by_unit=by_unit)
     if out is not None:
         graph.save(out)
+    if report is not None:
+        _report_graph(
+            report.begin(f"{robot}: modes {'of a run' if visited else 'and what leads from one to another'}"), graph
+        )
     if as_json:
         content = graph.to_dict() | {"out": None if out is None else str(out)}
         print_json(content if failure is None else content | {"error": str(failure)})
@@ -249,6 +272,15 @@ def graph_command(
     if failure is not None and not as_json:
         print(f"saltus: {failure}", file=sys.stderr)
     _exit_after(failure)
+
+
+def _report_graph(document: Document, graph: ModeGraph) -> None:
+    with contextlib.suppress(InputError):  # there is no Graphviz to draw it
+        document.figures("Graph", [(graph.svg(), graph.title)])
+    for title, records in (("Modes", graph.nodes), ("Changes", graph.edges)):
+        rows = [record.to_dict() for record in records]
+        document.table(title, list(rows[0]) if rows else [], [list(row.values()) for row in rows])
+    document.command(graph.mermaid(), title="As Mermaid text")
 
 
 def _form(form: str | None, out: Path | None, as_json: bool) -> str:

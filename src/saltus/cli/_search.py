@@ -12,12 +12,14 @@ import typer
 
 from saltus._write import write
 from saltus.cli._app import app
-from saltus.cli._gaits import GaitType, Values, _complex, _gait, _print_content, _print_files, _values
+from saltus.cli._gaits import GaitType, Values, _complex, _gait, _print_content, _print_files, _values, report_gait
+from saltus.cli._report import asked_report, told
 from saltus.cli._words import Json, Progress, Robot, folder, plain, print_json, print_table
 from saltus.errors import InputError
 
 if TYPE_CHECKING:
     from saltus.gaits import Family
+    from saltus.show import Document
 
 # Points of a family in each direction at most.
 MOST = 200
@@ -25,6 +27,7 @@ MOST = 200
 
 @app.command("search")
 def search_command(
+    context: typer.Context,
     robot: Robot,
     type_: GaitType = None,
     set_: Values = None,
@@ -40,6 +43,7 @@ def search_command(
     """Search for a gait that is stable by the clock alone, with times in whole milliseconds."""
     from saltus import gaits
 
+    report = asked_report(context)
     if not math.isfinite(rise):
         raise InputError(f"--rise must be finite, got {rise:g} m")
     if seed < 0:
@@ -64,6 +68,8 @@ def search_command(
     if climb is not None:
         found = gaits.climb(found, most=climb, cycles=cycles)
     content = {"robot": robot, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
+    if report is not None:
+        report_gait(report.begin(f"{robot}, {made.name}: a gait by the clock"), content, found.fixed.cycle, found.fixed)
     if out is not None:
         parameters = {name: value for name, value in _values(set_, "--set").items() if name not in made.knobs}
         path = out / f"{robot}-{made.name}-found.json"
@@ -86,13 +92,18 @@ def _timed_type(robot: str) -> str | None:
 
 
 @app.command("collisionless")
-def collisionless_command(robot: Robot, type_: GaitType = None, set_: Values = None, as_json: Json = False) -> None:
+def collisionless_command(
+    context: typer.Context, robot: Robot, type_: GaitType = None, set_: Values = None, as_json: Json = False
+) -> None:
     """Find all gaits of a type that lose nothing, by shooting from rest."""
     from saltus.gaits import collisionless
 
+    report = asked_report(context)
     rows: list[dict[str, Any]] = []
+    cycles: dict[str, Any] = {}
     for found in collisionless(_gait(robot, type_, set_)):
         fixed = found.fixed
+        cycles[f"gait {len(cycles) + 1}"] = fixed.cycle
         rows.append(
             fixed.to_dict() | {
                 "rest": found.rest,
@@ -103,6 +114,14 @@ def collisionless_command(robot: Robot, type_: GaitType = None, set_: Values = N
                 "multipliers_timed": _complex(fixed.multipliers),
             }
         )  # fmt: skip
+    if report is not None:
+        document = report.begin(f"{robot}: gaits that lose nothing")
+        for name, row in zip(cycles, rows, strict=True):
+            document.facts(name, told(row))
+        if cycles:
+            document.cycles("Motion", cycles)
+        else:
+            document.text("There are none.")
     if as_json:
         print_json({"robot": robot, "gaits": rows})
         return
@@ -114,6 +133,7 @@ def collisionless_command(robot: Robot, type_: GaitType = None, set_: Values = N
 
 @app.command("family")
 def family_command(
+    context: typer.Context,
     robot: Robot,
     knob: Annotated[str, typer.Option(help="Which knob, from where to where: motor_torque=2.4:5.")],
     guess: Annotated[list[str] | None, typer.Option(help="Near where to begin: dtheta1=0.75,dtheta2=11.1.")] = None,
@@ -125,6 +145,7 @@ def family_command(
     """Follow a gait that repeats in a knob, with its multipliers, folds and changes of stability."""
     from saltus import gaits
 
+    report = asked_report(context)
     name, _, span = knob.partition("=")
     try:
         low, high = (float(part) for part in span.split(":"))
@@ -140,6 +161,8 @@ def family_command(
     with Progress(2 * MOST, quiet=as_json, doing=f"following {name}") as show:
         made_points = itertools.count(1)
         family = gaits.follow(fixed, name, (low, high), most=MOST, progress=lambda *_: show(next(made_points)))
+    if report is not None:
+        _report_family(report.begin(f"{robot}, {made.name}: family in {name}"), family)
     files = _write_family(family, out, f"{robot}-{made.name}-family-{name}") if out is not None else []
     if as_json:
         print_json({"robot": robot, **_family(family), "files": [str(path) for path in files]})
@@ -163,6 +186,21 @@ def _family(family: Family) -> dict[str, Any]:
     ]
     changes = [{"kind": c.kind, "value": c.value, "about": c.about} for c in family.changes]
     return {"knob": family.knob, "points": rows, "changes": changes, "ends": list(family.ends)}
+
+
+def _report_family(document: Document, family: Family) -> None:
+    from saltus.show import family_figure
+
+    rows: list[tuple[str, Any, str]] = [("gaits", len(family.points), ""), ("ends", "; ".join(family.ends), "")]
+    document.facts("Key figures", rows)
+    document.figures("Family", [(family_figure(family), f"Solid where stable, dashed where not, over {family.knob}")])
+    document.table("Changes", ("kind", family.knob, "what"), [(c.kind, c.value, c.about) for c in family.changes])
+    free = family.points[0].gait.free
+    lines = [
+        (float(value), *(point.start[one] for one in free), float(radius), _clock(point))
+        for value, radius, point in zip(family.values, family.radii, family.points, strict=True)
+    ]
+    document.table("Gaits", (family.knob, *free, "largest multiplier", "by the clock"), lines)
 
 
 def _write_family(family: Family, out: Path, name: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from saltus.show._all import run_figures
 from saltus.show._bars import bars_figure, mean_interval, wilson_interval
+from saltus.show._document import Document, check_html, versions
 from saltus.show._energies import energies_figure
 from saltus.show._family import family_figure
 from saltus.show._figure import FORMS, figure_bytes, save_figure
@@ -9,9 +10,9 @@ from saltus.show._forces import force_ratio_figure, forces_figure, normal_force_
 from saltus.show._iterates import error_figure, height_figure, iterates_figure, kinetic_figure
 from saltus.show._maps import intensity_figure, surface_figure
 from saltus.show._multipliers import multipliers_figure
-from saltus.show._page import Page
 from saltus.show._painleve import painleve_figure
 from saltus.show._phase import phase_figure
+from saltus.show._run_report import add_runs, report
 from saltus.show._runs import coordinates_figure, series_figure, torques_figure, velocities_figure
 from saltus.show._snapshots import side_by_side_figure, snapshot_times, snapshots_figure
 from saltus.show._strobe import paths_figure, strobe_figure
@@ -19,8 +20,10 @@ from saltus.show._trade import trade_figure
 
 __all__ = [
     "FORMS",
-    "Page",
+    "Document",
+    "add_runs",
     "bars_figure",
+    "check_html",
     "coordinates_figure",
     "energies_figure",
     "error_figure",
@@ -38,6 +41,7 @@ __all__ = [
     "painleve_figure",
     "paths_figure",
     "phase_figure",
+    "report",
     "run_figures",
     "save_figure",
     "series_figure",
@@ -49,5 +53,6 @@ __all__ = [
     "torques_figure",
     "trade_figure",
     "velocities_figure",
+    "versions",
     "wilson_interval",
 ]

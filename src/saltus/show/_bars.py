@@ -120,5 +120,3 @@ def _told(value: float, low: float, high: float, percent: bool) -> str:
 def _check_confidence(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence lies between 0 and 1, got {confidence:g}")
-
-

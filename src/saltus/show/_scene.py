@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from saltus.contact import Bar, Wheel
-from saltus.contact._unit import GRIP, GROUND
-from saltus.errors import InputError, unknown_name
+from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.show._figure import GREY, sheet
 from saltus.show._layout import EDGE, beside, legend_width, place, titled
+from saltus.show._points import Points, bars, ground_lines, wheels
 
 # Widest and highest axes and those that are least so, inches.
 WIDEST, HIGHEST, NARROWEST, LOWEST = 5.9, 4.2, 2.6, 1.4
@@ -29,30 +27,8 @@ CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
 
 def positions(system: HybridSystem, names: Sequence[str], states: np.ndarray) -> np.ndarray:
     """Places of named points at some states: instants, points, axes; m."""
-    points = system.mechanism.points
-    for name in names:
-        if name not in points:
-            raise unknown_name("point", name, points, system.name)
-    order = list(points)
-    found = np.array(system.once("points", lambda: _places(system))(states[:, : system.mechanism.nq].T, _values(system)))
-    every = found.T.reshape(len(states), len(order), -1)
-    return every[:, [order.index(name) for name in names]]
-
-
-def _places(system: HybridSystem) -> Any:
-    d = system.dynamics
-    places = ca.vertcat(*(point.position for point in system.mechanism.points.values()))
-    return ca.Function("places", [d.q, d.p], [places])
-
-
-def _values(system: HybridSystem) -> Any:
-    return ca.DM(system.parameter_values)
-
-
-def number_of(system: HybridSystem, expressions: Sequence[Any]) -> np.ndarray:
-    """Expressions of the parameters as numbers."""
-    made = ca.Function("numbers", [system.mechanism.p], [ca.vertcat(*map(ca.SX, expressions))])
-    return np.array(made(system.parameter_values), dtype=float).reshape(-1)
+    points = Points(system)
+    return points.positions(states)[:, [points.index(name) for name in names]]
 
 
 @dataclass(frozen=True)
@@ -71,9 +47,9 @@ class Robot:
             raise InputError(f"{system.name} has no skeleton to be drawn")
         names = list(dict.fromkeys(name for pair in system.skeleton for name in pair))
         pairs = [(names.index(one), names.index(other)) for one, other in system.skeleton]
-        wheels = [unit for unit in system.units if isinstance(unit, Wheel) and unit.name in names]
-        sizes = number_of(system, [unit.radius for unit in wheels]) if wheels else []
-        radii = {names.index(unit.name): float(size) for unit, size in zip(wheels, sizes, strict=True)}
+        every = Points(system).names
+        found = {every[wheel.point]: wheel.radius for wheel in wheels(system)}
+        radii = {names.index(name): radius for name, radius in found.items() if name in names}
         return cls(system, names, pairs, radii)
 
     def at(self, states: np.ndarray) -> np.ndarray:
@@ -103,34 +79,20 @@ def draw_robot(axes: Axes, robot: Robot, at: np.ndarray, colour: Any, *, width: 
     axes.plot(*at.T, "o", color=colour, ms=1.6 * width, zorder=zorder)
 
 
-def ground_lines(system: HybridSystem) -> list[tuple[float, float, float]]:
-    """Each straight ground: a point of it, m, and its angle, rad."""
-    units: list[Any] = [unit for unit in system.units if unit.kind == GROUND]
-    lines = [tuple(map(float, number_of(system, (*unit.through, unit.slope)))) for unit in units]
-    return list(dict.fromkeys((x, y, angle) for x, y, angle in lines))
-
-
-def bars(system: HybridSystem) -> list[tuple[float, float]]:
-    """Centres of the bars that grips can hold, m."""
-    units: list[Any] = [unit for unit in system.units if unit.kind == GRIP]
-    found = [number_of(system, hold.at) for unit in units for hold in unit.holds if isinstance(hold, Bar)]
-    return list(dict.fromkeys((float(x), float(y)) for x, y in found))
-
-
 def draw_world(axes: Axes, system: HybridSystem) -> None:
     """Ground and bars, within the limits that the axes have."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     reach = 2.0 * math.hypot(right - left, top - bottom)
     middle = np.array([0.5 * (left + right), 0.5 * (bottom + top)])
-    for x, y, angle in ground_lines(system):
-        along = np.array([math.cos(angle), math.sin(angle)])
-        foot = np.array([x, y]) + ((middle - (x, y)) @ along) * along
+    for line in ground_lines(system):
+        along = np.array([math.cos(line.angle), math.sin(line.angle)])
+        foot = np.array([line.x, line.y]) + ((middle - (line.x, line.y)) @ along) * along
         ends = np.array([foot - reach * along, foot + reach * along])
         below = ends[::-1] - reach * np.array([-along[1], along[0]])
         axes.fill(*np.vstack([ends, below]).T, color=EARTH, lw=0, zorder=0.1)
         axes.plot(*ends.T, color=GREY, lw=1.0, zorder=1.2, gid="ground")
-    for x, y in bars(system):
-        axes.plot(x, y, "o", mfc="white", mec=GREY, mew=1.5, ms=7.0, zorder=1.2)
+    for bar in bars(system):
+        axes.plot(bar.x, bar.y, "o", mfc="white", mec=GREY, mew=1.5, ms=7.0, zorder=1.2)
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
 

@@ -19,7 +19,8 @@ from saltus.contact._unit import GRIP, GROUND
 from saltus.engine import Trajectory
 from saltus.errors import InputError
 from saltus.show._figure import blank, label, look
-from saltus.show._scene import CIRCLE, Robot, draw_world, ground_lines, scene
+from saltus.show._points import GroundLine, ground_lines
+from saltus.show._scene import CIRCLE, Robot, draw_world, scene
 from saltus.show._strobe import shade
 
 # Size of a number, and how far from a point of its posture it may stand, in points.
@@ -143,7 +144,7 @@ def _draw(axes: Axes, robot: Robot, drawn: Sequence[Posture]) -> None:
             axes.plot(*(posture.points[k] + radius * CIRCLE).T, color=posture.colour, lw=1.2)
 
 
-def _number(axes: Axes, drawn: Sequence[Posture], grounds: Sequence[tuple[float, float, float]]) -> None:
+def _number(axes: Axes, drawn: Sequence[Posture], grounds: Sequence[GroundLine]) -> None:
     """A number at each posture, in its colour, clear of links, ground and other numbers where there is room."""
     points = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
 
@@ -152,7 +153,7 @@ def _number(axes: Axes, drawn: Sequence[Posture], grounds: Sequence[tuple[float,
         return shown
 
     shown, links = [seen(posture.points) for posture in drawn], [seen(posture.links) for posture in drawn]
-    levels = seen(np.array([_ends(*ground) for ground in grounds]).reshape(-1, 2, 2))
+    levels = seen(np.array([_ends(line.x, line.y, line.angle) for line in grounds]).reshape(-1, 2, 2))
     low, high = np.array(axes.get_window_extent().get_points()) * points
     # the last point of the skeleton comes first, and what is near before what is far
     offsets = np.array([r * way for r in DISTANCES for way in _AROUND])

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import saltus
 from saltus._write import write
 from saltus.errors import InputError, unknown_name
-from saltus.show import Page, save_figure
+from saltus.show import Document, save_figure, versions
 
 LEAST_DETAIL = 20
 VERDICTS = ("reproduced", "corrected", "not reproducible")
@@ -120,25 +120,28 @@ class Report:
             rows.append((n.where, n.what, *values, n.verdict, n.note))
         return ("where", "what", "published", "as printed", "corrected", "verdict", "note"), rows
 
-    def page(self) -> Page:
-        """The report as a page."""
-        page = Page(f"{self.paper.title} [{self.paper.key}]")
-        page.text(self.paper.citation)
-        page.text(self.about)
-        page.heading("Numbers")
-        page.table(*self.number_table())
-        page.heading("Corrections")
-        page.table(
+    @property
+    def title(self) -> str:
+        """The paper's title and key."""
+        return f"{self.paper.title} [{self.paper.key}]"
+
+    def fill(self, document: Document) -> None:
+        """Write the report into a document."""
+        document.text(f"{self.paper.citation}\n\n{self.about}")
+        document.table("Numbers", *self.number_table())
+        document.table(
+            "Corrections",
             ("where", "printed", "right", "what comes out as printed", "what comes out corrected", "verdict"),
             [(c.where, c.printed, c.right, c.by_printed, c.by_right, c.verdict) for c in self.corrections],
         )
-        page.heading("Figures")
-        page.figures([(d.figure, f"{d.caption} Verdict: {d.verdict}.") for d in self.drawings])
-        return page
+        document.figures("Figures", [(d.figure, f"{d.caption} Verdict: {d.verdict}.") for d in self.drawings])
 
     def save(self, folder: Path) -> list[Path]:
         """Write the page, the numbers and every figure to a folder."""
-        files = [self.page().save(folder / f"{self.paper.key}.html")]
+        document = Document(self.title)
+        self.fill(document)
+        document.facts("Made with", versions())
+        files = [document.save(folder / f"{self.paper.key}.html", force=True)]
         content = json.dumps(_finite(self.to_dict()), indent=1, ensure_ascii=False, allow_nan=False)
         files.append(write(folder / f"{self.paper.key}.json", content.encode()))
         for drawing in self.drawings:

@@ -1,0 +1,139 @@
+"""What a run has to show over time, in groups that share an axis: states, torques, energies, forces, own series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from saltus.contact._unit import GRIP, GROUND
+from saltus.engine import Trajectory
+from saltus.engine._trajectory import Samples
+from saltus.errors import InputError
+
+KINDS = {
+    "m": "position",
+    "rad": "angle",
+    "m/s": "velocity",
+    "rad/s": "angular velocity",
+    "N": "force",
+    "N m": "torque",
+    "J": "energy",
+}
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Quantities on one axis: a row of values for each, and levels to compare them with."""
+
+    title: str
+    axis: str
+    rows: Mapping[str, np.ndarray]
+    levels: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+def curves(run: Trajectory, samples: Samples) -> list[Curves]:
+    """Every group of curves that a run's robot has, at some samples."""
+    return [*_states(run, samples), *_torques(run, samples), *_energies(samples), *_forces(run, samples)]
+
+
+def own_curves(run: Trajectory, t: np.ndarray, series: Mapping[str, Any]) -> list[Curves]:
+    """Quantities of a user, given at ``run.t``, read at other times; what is not a number leaves a gap."""
+    made = []
+    for name, given in series.items():
+        try:
+            values = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"series {name!r} must be numbers") from None
+        if values.shape != run.t.shape:
+            raise InputError(
+                f"series {name!r} needs a value for each of the {len(run.t)} samples of run.t, got shape {values.shape}"
+            )
+        lost = int((~np.isfinite(values)).sum())
+        note = f"{lost} of {len(values)} values of {name} are no numbers and left out." if lost else ""
+        read = _read(run.t, np.where(np.isfinite(values), values, math.nan), t)
+        made.append(Curves(name, name, {name: read}, note=note))
+    return made
+
+
+def axis_of(unit: str) -> str:
+    """What an axis says: the kind of quantity and its unit."""
+    kind = KINDS.get(unit, "value")
+    return kind if unit in ("", "1") else f"{kind} ({unit.replace('^2', '²')})"
+
+
+def force_ratio(along: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """The tangential over the normal force; no number where there is no normal force."""
+    least = 1e-9 * max(1.0, float(np.abs(normal).max(initial=0.0)))
+    return np.divide(along, normal, out=np.full(len(normal), math.nan), where=np.abs(normal) > least)
+
+
+def _states(run: Trajectory, samples: Samples) -> Iterator[Curves]:
+    mechanism = run.system.mechanism
+    groups: dict[str, dict[str, np.ndarray]] = {}
+    for name, unit in {**mechanism.coordinates, **mechanism.velocities}.items():
+        groups.setdefault(unit, {})[name] = samples.x[:, run.system.state_names.index(name)]
+    for unit, rows in groups.items():
+        yield Curves(KINDS.get(unit, "state"), axis_of(unit), rows)
+
+
+def _torques(run: Trajectory, samples: Samples) -> Iterator[Curves]:
+    groups: dict[str, dict[str, int]] = {}
+    for k, (name, actuator) in enumerate(run.system.mechanism.actuators.items()):
+        groups.setdefault(actuator.unit, {})[name] = k
+    for unit, members in groups.items():
+        limits = {float(run.system.input_limits[k]) for k in members.values()}
+        limit = limits.pop() if len(limits) == 1 else math.inf
+        levels = {"limit": limit, "-limit": -limit} if math.isfinite(limit) else {}
+        rows = {name: samples.inputs[:, k] for name, k in members.items()}
+        yield Curves("actuators", axis_of(unit), rows, levels)
+
+
+def _energies(samples: Samples) -> Iterator[Curves]:
+    rows = {
+        "kinetic": samples.kinetic,
+        "potential": samples.potential,
+        "total": samples.kinetic + samples.potential,
+        "work of actuators": samples.integrals[:, 0],
+        "lost to damping": samples.integrals[:, 1],
+        "lost to friction": samples.integrals[:, 2],
+        "lost in impacts": samples.impact_loss,
+    }
+    always = ("kinetic", "potential", "total")
+    yield Curves("energy", axis_of("J"), {n: row for n, row in rows.items() if n in always or np.any(row != 0)})
+
+
+def _forces(run: Trajectory, samples: Samples) -> Iterator[Curves]:
+    system = run.system
+    grounded = [(k, unit) for k, unit in enumerate(system.units) if unit.kind == GROUND]
+    gripping = [k for k, unit in enumerate(system.units) if unit.kind == GRIP]
+    names = system.row_names
+    rows = [system.first_rows[k] + j for k in [*(k for k, _ in grounded), *gripping] for j in (0, 1)]
+    if rows:
+        yield Curves("contact forces", axis_of("N"), {names[row]: samples.forces[:, row] for row in rows})
+    if grounded:
+        frictions = {float(system.unit_coefficients[k][0]) for k, _ in grounded}
+        friction = frictions.pop() if len(frictions) == 1 else math.inf
+        levels = {"friction": friction, "-friction": -friction} if math.isfinite(friction) else {}
+        ratios = {}
+        for k, unit in grounded:
+            first = system.first_rows[k]
+            ratios[unit.name] = force_ratio(samples.forces[:, first], samples.forces[:, first + 1])
+        yield Curves("force ratio", "tangential over normal force", ratios, levels)
+
+
+def _read(known: np.ndarray, values: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Values at other times, straight between those that are known; a gap beside what is no number."""
+    if len(known) == 1:
+        return np.full(len(t), values[0])
+    right = np.clip(np.searchsorted(known, t, side="right"), 1, len(known) - 1)
+    left = right - 1
+    width = known[right] - known[left]
+    share = np.clip(np.divide(t - known[left], width, out=np.ones_like(width), where=width > 0), 0.0, 1.0)
+    between = values[left] + share * (values[right] - values[left])
+    # a neighbour that is no number does not matter at a sample itself
+    return np.where(share == 0.0, values[left], np.where(share == 1.0, values[right], between))

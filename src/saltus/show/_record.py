@@ -1,0 +1,149 @@
+"""A run as data for a page: where its points are, what acts on it, its curves, modes and events."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from saltus.engine import Trajectory
+from saltus.engine._trajectory import Samples
+from saltus.show._curves import Curves, curves, own_curves
+from saltus.show._modes import bands_of
+from saltus.show._points import Contact, Points, bars, closed, contacts, ground_lines, rails, wheels
+
+# Frames for a second of motion, of any motion at least, of one at most; and how many bytes they may take on a page.
+RATE, FEWEST, MOST_FRAMES, MOST_BYTES = 120.0, 400, 10_000, 2_500_000
+# Events that are listed; the others are counted.
+MOST_EVENTS = 5_000
+# Larger numbers do not fit into four bytes.
+LARGEST = 1e37
+
+
+def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A run as a page shows it; ``notes`` say what was left out.
+
+    Parameters
+    ----------
+    series
+        Quantities of your own, ``{"height (m)": values}``, a value for each of ``run.t``.
+    """
+    points = Points(run.system)
+    samples, notes = frames(run, points)
+    groups = [*curves(run, samples), *own_curves(run, samples.t, series or {})]
+    notes += [group.note for group in groups if group.note]
+    events, listed = run.events[:MOST_EVENTS], len(run.events)
+    if listed > len(events):
+        notes.append(f"Only the first {len(events):,} of {listed:,} events are listed.")
+    return {
+        "name": name,
+        "robot": run.system.name,
+        "status": run.status.name,
+        "meaning": run.status.meaning,
+        "start": run.start_time,
+        "end": run.end_time,
+        "dimension": 2,
+        "t": packed(samples.t, exact=True),
+        "points": {
+            "names": list(points.names),
+            "positions": packed(points.positions(samples.x)),
+            "velocities": packed(points.velocities(samples.x)),
+        },
+        "skeleton": [list(pair) for pair in points.skeleton],
+        "wheels": [vars(wheel) for wheel in wheels(run.system)],
+        "ground": [vars(line) for line in ground_lines(run.system)],
+        "bars": [vars(bar) for bar in bars(run.system)],
+        "rails": [vars(rail) for rail in rails(run.system)],
+        "contacts": [_contact(contact, run, samples) for contact in contacts(run.system)],
+        "bands": [vars(band) for band in bands_of(run)[:MOST_EVENTS]],
+        "events": [_event(event, samples.t) for event in events],
+        "plots": [_plot(group) for group in groups],
+        "traces": [points.names[points.skeleton[-1][1]]] if points.skeleton else [],
+        "notes": notes,
+    }
+
+
+def packed(values: Any, *, exact: bool = False) -> dict[str, str]:
+    """Numbers as text: those of four bytes, or of eight if they are to be exact or do not fit."""
+    flat = np.ascontiguousarray(values, dtype=float).reshape(-1)
+    finite = flat[np.isfinite(flat)]
+    wide = exact or (finite.size > 0 and float(np.abs(finite).max()) > LARGEST)
+    kind = "f64" if wide else "f32"
+    return {kind: _text(flat.astype("<f8" if wide else "<f4"))}
+
+
+def _text(values: np.ndarray) -> str:
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def frames(run: Trajectory, points: Points) -> tuple[Samples, list[str]]:
+    """Everything at equal times and on both sides of each event, as many as a page can carry."""
+    length = run.end_time - run.start_time
+    system = run.system
+    columns = 4 * len(points.names) + 2 * len(system.state_names) + 3 * len(system.row_names) + 24
+    most = max(FEWEST, min(MOST_FRAMES, MOST_BYTES // (6 * columns)))
+    count = min(max(FEWEST, math.ceil(RATE * length)), most)
+    samples = replace(run, output_step=length / count if length > 0 else 1.0).samples
+    if len(samples.t) <= 2 * most:
+        return samples, []
+    # so many events that not even they fit: every so many samples, and the last
+    chosen = np.unique(np.append(np.arange(0, len(samples.t), -(-len(samples.t) // most)), len(samples.t) - 1))
+    note = f"{len(run.events):,} events are more than this page can draw: it shows {len(chosen):,} instants of the run."
+    return Samples(**{name: values[chosen] for name, values in vars(samples).items()}), [note]
+
+
+def _contact(contact: Contact, run: Trajectory, samples: Samples) -> dict[str, Any]:
+    """Where the world pushes the robot, and with which force, in the world's directions."""
+    held = closed(run.arc_statuses[samples.arc], contact)
+    return {
+        "name": contact.name,
+        "kind": contact.kind,
+        "point": contact.point,
+        "angle": contact.angle,
+        "radius": contact.radius,
+        "forces": packed(np.where(held[:, None], contact.forces(samples.forces), 0.0)),
+        "closed": {"u8": _text(held.astype("u1"))},
+    }
+
+
+def _event(event: Any, t: np.ndarray) -> dict[str, Any]:
+    struck = any(event.impulse.values())
+    return {
+        "t": event.t,
+        "guard": event.guard,
+        "from": event.mode_before,
+        "to": event.mode_after,
+        "impulse": {name: value for name, value in event.impulse.items() if value} if struck else None,
+        "lost": event.energy_lost if struck else None,
+        "frame": min(int(np.searchsorted(t, event.t, side="right")) - 1, len(t) - 1),
+    }
+
+
+def _plot(group: Curves) -> dict[str, Any]:
+    return {
+        "title": group.title,
+        "axis": group.axis,
+        "series": [
+            {"name": name, "label": plain_label(name), "values": packed(values)} for name, values in group.rows.items()
+        ],
+        "lines": [{"y": level, "label": text} for text, level in group.levels.items() if math.isfinite(level)],
+        **({"note": group.note} if group.note else {}),
+    }
+
+
+_GREEK = {"theta": "θ", "phi": "φ", "psi": "ψ", "alpha": "α", "omega": "ω"}  # noqa: RUF001
+_BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def plain_label(name: str) -> str:
+    """A quantity's name in letters that need no typesetting."""
+    for word, sign in _GREEK.items():
+        for dot, prefix in (("d", "d"), ("", "")):
+            if name.startswith(dot + word) and name[len(dot + word) :].isdigit() | (name == dot + word):
+                index = name[len(dot + word) :].translate(_BELOW)
+                return f"{prefix}{sign}{index}/dt" if prefix else f"{sign}{index}"
+    return name.replace("_", " ")
