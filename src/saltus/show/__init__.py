@@ -1,5 +1,6 @@
 """Pictures and pages of what runs and gaits left behind; nothing here knows a robot."""
 
+from saltus.show._animation import save_animation
 from saltus.show._family import family_figure
 from saltus.show._figure import FORMS, figure_bytes, save_figure
 from saltus.show._iterates import error_figure, height_figure, iterates_figure, kinetic_figure
@@ -24,6 +25,7 @@ __all__ = [
     "kinetic_figure",
     "normal_force_figure",
     "painleve_figure",
+    "save_animation",
     "save_figure",
     "side_by_side_figure",
     "snapshot_times",
