@@ -10,15 +10,18 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from saltus._write import check_path, write
 from saltus.engine import Trajectory
 from saltus.errors import InputError, SaltusError
-from saltus.show._scene import COLOURS, Scene
+from saltus.show._figure import GREY
+from saltus.show._scene import BAR, COLOURS, FORCE, GRID, GROUND, Scene
 
 FORMS = (".gif", ".mp4")
 # A run of real time lasts at least so long on the screen, s; a shorter one is slowed down.
@@ -28,7 +31,7 @@ STILL = 1.0
 # Pillow keeps all frames of a GIF in memory, and browsers show no more than fifty of them in a second.
 MOST_FRAMES = {".gif": 1500, ".mp4": 36_000}
 MOST_FPS = {".gif": 50.0, ".mp4": 240.0}
-SMALLEST, LARGEST = 240, 4096
+SMALLEST, LARGEST = (360, 300), 4096
 
 
 def save_animation(
@@ -136,8 +139,9 @@ def _even(size: tuple[int, int]) -> tuple[int, int]:
         width, height = (int(side) for side in size)
     except (TypeError, ValueError):
         raise InputError(f"size is a width and a height in pixels, got {size!r}") from None
-    if not (SMALLEST <= width <= LARGEST and SMALLEST <= height <= LARGEST):
-        raise InputError(f"width and height are between {SMALLEST} and {LARGEST} pixels, got {width} and {height}")
+    if not (SMALLEST[0] <= width <= LARGEST and SMALLEST[1] <= height <= LARGEST):
+        least = f"at least {SMALLEST[0]} by {SMALLEST[1]}"
+        raise InputError(f"a picture has {least} pixels, and at most {LARGEST} along a side, got {width} by {height}")
     return width + width % 2, height + height % 2
 
 
@@ -161,8 +165,7 @@ def _told(frames: Iterator[np.ndarray], total: int, progress: Callable[[int, int
 
 
 def _gif(frames: Iterator[np.ndarray], scene: Scene, seconds: float) -> bytes:
-    palette = _palette(scene)
-    images = (_reduced(frame, palette) for frame in frames)
+    images = map(_reduced, frames)
     file = io.BytesIO()
     first = next(images)
     durations = _durations(len(scene.times), seconds)
@@ -170,25 +173,30 @@ def _gif(frames: Iterator[np.ndarray], scene: Scene, seconds: float) -> bytes:
     return file.getvalue()
 
 
-def _image(frame: np.ndarray) -> Image.Image:
-    return Image.fromarray(np.ascontiguousarray(frame[..., :3]))
+@lru_cache(maxsize=1)
+def _palette() -> tuple[np.ndarray, np.ndarray]:
+    """All colours of a scene, pure and as their edges mix with white and the ground; the nearest of them by cell.
+
+    A cell is 8 by 8 by 8 values of red, green and blue. The first colour is white.
+    """
+    pure = np.array([to_rgb(name) for name in (*COLOURS, FORCE, GREY, BAR, GROUND, GRID)])
+    on_white = [share * pure + 1 - share for share in np.linspace(0.1, 1.0, 10)]
+    on_ground = [share * pure[:-2] + (1 - share) * np.array(to_rgb(GROUND)) for share in np.linspace(0.2, 0.8, 4)]
+    greys = np.repeat(np.linspace(0.05, 0.95, 16)[:, None], 3, axis=1)
+    colours = np.round(255 * np.concatenate([np.ones((1, 3)), *on_white, *on_ground, greys]))
+    steps = np.arange(32) * 255 / 31
+    cells = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    # the nearest by |cell - colour|², without |cell|² which is the same for all
+    nearest = ((colours**2).sum(axis=1) - 2 * cells @ colours.T).argmin(axis=1)
+    return colours.astype(np.uint8), nearest.astype(np.uint8)
 
 
-def _palette(scene: Scene) -> Image.Image:
-    """One set of colours for all frames, from some that are spread over the run; the first of them is white."""
-    some = sorted({round(k) for k in np.linspace(0, len(scene.times) - 1, 5)})
-    found = _image(np.concatenate([scene.frame(k) for k in some])).quantize(255, dither=Image.Dither.NONE)
-    made = Image.new("P", (1, 1))
-    made.putpalette([255, 255, 255, *(found.getpalette() or [])])
-    return made
-
-
-def _reduced(frame: np.ndarray, palette: Image.Image) -> Image.Image:
-    """A frame in the colours of a palette."""
-    image = _image(frame).quantize(palette=palette, dither=Image.Dither.NONE)
-    # Pillow looks for the nearest colour in coarse cells; what was white must not become grey
-    white = (frame[..., :3] == 255).all(axis=2)
-    image.paste(0, mask=Image.fromarray(white))
+def _reduced(frame: np.ndarray) -> Image.Image:
+    """A frame in the colours of the palette."""
+    colours, nearest = _palette()
+    cells = (frame[..., :3] >> 3).astype(np.uint16)
+    image = Image.fromarray(nearest[cells[..., 0] << 10 | cells[..., 1] << 5 | cells[..., 2]])
+    image.putpalette(colours.ravel().tolist())
     return image
 
 

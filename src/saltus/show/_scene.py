@@ -26,11 +26,11 @@ from saltus.show._points import Contact, Points, bars, closed, contacts, ground_
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#CC79A7", "#56B4E9", "#000000")
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (2, 2)), (0, (6, 1, 1, 1, 1, 1)))
 JOINTS = ("o", "s", "^", "D", "v", "P", "X")
-GROUND, FORCE, BAR = "#D9D5CD", "#B03A00", "#555555"
+GROUND, FORCE, BAR, GRID = "#D9D5CD", "#B03A00", "#555555", "#E4E4E4"
 
 DPI = 100
 # Borders around the axes, and the height of a line of text, in pixels.
-LEFT, RIGHT, BOTTOM, LINE = 84, 16, 76, 22
+LEFT, RIGHT, BOTTOM, LINE = 84, 16, 52, 22
 # Length of the longest arrow, and space around the motion, as shares of the size of the motion.
 ARROW, MARGIN = 0.25, 0.08
 # Times of a path between two frames.
@@ -121,7 +121,9 @@ class Scene:
         self.figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI)
         self.canvas = FigureCanvasAgg(self.figure)
         with look():
-            self.axes = _blank_axes(self.figure, size, len(runs))
+            handles = self._legend_handles()
+            columns = max(1, min(len(handles), size[0] // 200))
+            self.axes = _blank_axes(self.figure, size, len(runs), math.ceil(len(handles) / columns))
             systems = [run.system for run in runs.values()]
             reach = _reach(self.actors, systems)
             self.force_scale = self._scale_of_forces(reach)
@@ -129,7 +131,9 @@ class Scene:
             _draw_world(self.axes, systems, _set_view(self.axes, np.concatenate([reach, *tips])))
             self.moving = [_Moving(self, actor, k) for k, actor in enumerate(self.actors)]
             self._write_header(runs, speed)
-            self._write_legend()
+            if handles:
+                place: Any = {"loc": "lower center", "ncols": columns, "fontsize": 9, "borderaxespad": 0.2}
+                self.figure.legend(handles=handles, **place)
             self.canvas.draw()
         self._still = self.canvas.copy_from_bbox(self.figure.bbox)  # type: ignore[attr-defined]
 
@@ -163,26 +167,30 @@ class Scene:
     def _write_header(self, runs: Mapping[str, Trajectory], speed: float) -> None:
         width, height = self.figure.bbox.width, self.figure.bbox.height
         robots = ", ".join(dict.fromkeys(run.system.name for run in runs.values()))
-        top = 1 - 0.75 * LINE / height
-        self.figure.text(LEFT / width, top, textwrap.shorten(robots, 40, placeholder=" …"), va="center", weight="bold")
+        left, right, top = LEFT / width, 1 - RIGHT / width, 1 - 0.7 * LINE / height
+        shown = textwrap.shorten(robots, int((width - LEFT - 160) / 9), placeholder=" …")
+        self.figure.text(left, top, shown, va="center", weight="bold")
         pace = "real time" if math.isclose(speed, 1.0) else f"{speed:.3g} of real time"
-        self.figure.text(1 - RIGHT / width, top, pace, va="center", ha="right", color=BAR)
+        self.figure.text(right, top - LINE / height, pace, va="center", ha="right", color=BAR)
         step = (self.times[-1] - self.times[0]) / max(1, len(self.times) - 1)
         self._digits = int(np.clip(math.ceil(-math.log10(step)), 2, 9)) if step > 0 else 3
-        self._clock = self.figure.text(0.5, top, "", va="center", ha="center", weight="bold", animated=True)
+        self._clock = self.figure.text(right, top, "", va="center", ha="right", weight="bold", animated=True)
 
-    def _write_legend(self) -> None:
+    def _legend_handles(self) -> list[Line2D]:
+        """What paths, arrows and marks are, where there are any."""
         handles = [Line2D([], [], color=GREY, lw=1.2, label=f"path of {name}") for name in self._traced()]
         largest = max(actor.largest_force for actor in self.actors)
         if largest > 0:
-            colour = FORCE if len(self.actors) == 1 else BAR
-            look_of: Any = {"color": colour, "lw": 0, "marker": r"$\rightarrow$", "ms": 14}
-            handles.append(Line2D([], [], **look_of, label=f"contact force, at most {largest:.3g} N"))
+            arrow: Any = {
+                "color": FORCE if len(self.actors) == 1 else BAR,
+                "lw": 0,
+                "marker": r"$\rightarrow$",
+                "ms": 14,
+            }
+            handles.append(Line2D([], [], **arrow, label=f"contact force, at most {largest:.3g} N"))
         if any(one.kind == "grip" for actor in self.actors for one in actor.contacts):
             handles.append(Line2D([], [], label="grip that holds", **HOLDS))
-        if handles:
-            place: Any = {"loc": "lower center", "ncols": len(handles), "fontsize": 9, "borderaxespad": 0.2}
-            self.figure.legend(handles=handles, **place)
+        return handles
 
     def _traced(self) -> list[str]:
         return list(dict.fromkeys(name for actor in self.actors for name in actor.paths))
@@ -217,7 +225,8 @@ class _Moving:
             scene.figure.add_artist(Line2D(ends, [y, y], **body))
             scene.figure.add_artist(Line2D(ends, [y, y], **joint))
             x += 46
-        self.room = int((width - x - RIGHT) / 7.2)
+        # beside the first line stands the speed
+        self.room = int((width - x - RIGHT - (130 if k == 0 else 0)) / 7.2)
         return scene.figure.text(x / width, y, "", va="center", animated=True)
 
     def drawn(self, k: int, what: str) -> list[Artist]:
@@ -260,14 +269,16 @@ def _arrow(place: np.ndarray, along: np.ndarray) -> np.ndarray:
     return np.array([place, tip, barbs[0], tip, barbs[1]])
 
 
-def _blank_axes(figure: Figure, size: tuple[int, int], count: int) -> Axes:
+def _blank_axes(figure: Figure, size: tuple[int, int], runs: int, rows: int) -> Axes:
+    """Axes between the lines of text above, one for each run, and the rows of the legend below."""
     width, height = size
-    top = LINE * (1.7 + count) + 2
+    top, bottom = LINE * (1.5 + runs) + 4, BOTTOM + LINE * rows
     axes = figure.add_axes(
-        (LEFT / width, BOTTOM / height, (width - LEFT - RIGHT) / width, (height - top - BOTTOM) / height)
+        (LEFT / width, bottom / height, (width - LEFT - RIGHT) / width, (height - top - bottom) / height)
     )
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
+    axes.grid(color=GRID)
     axes.set_autoscale_on(False)
     return axes
 
