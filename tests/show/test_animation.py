@@ -19,10 +19,12 @@ from saltus.engine import _layout as L
 from saltus.errors import InputError, SaltusError, UnknownName
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Floating, Mechanism
+from saltus.registry import names
 from saltus.robots import find_robot
 from saltus.show import _animation, save_animation
 from saltus.show._animation import frame_times, usual_speed
 from saltus.show._figure import BLUE
+from saltus.show._points import Points
 from saltus.show._scene import COLOURS, DASHES, FORCE, GROUND, JOINTS, Scene
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
@@ -225,6 +227,20 @@ def test_the_view_fits_the_motion_at_equal_aspect(jump):
             assert low < py < high
     here, there, above = (np.array(scene.pixel(place)) for place in ((0, 0), (0.1, 0), (0, 0.1)))
     assert there[0] - here[0] == pytest.approx(here[1] - above[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("robot", sorted(names("robots")))
+def test_every_robot_is_drawn_whole(robot):
+    run = saltus.simulate(find_robot(robot), until=0.3)
+    scene, points = scene_of(run), Points(run.system)
+    for k in (0, len(scene.times) - 1):
+        pixels = scene.frame(k)
+        at = points.positions(run.at(scene.times[[k]]))[0]
+        for one, other in points.skeleton:
+            # not in the middle, where an arrow may lie over a link
+            for share in (0.2, 0.4, 0.65, 0.9):
+                place = scene.pixel((1 - share) * at[one] + share * at[other])
+                assert shows(pixels, place, BLUE, near=4) or shows(pixels, place, FORCE, near=4)
 
 
 # -- several runs ---------------------------------------------------------------------------------------

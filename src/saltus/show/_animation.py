@@ -234,8 +234,8 @@ def _feed(command: Sequence[str], frames: Iterator[np.ndarray], errors: io.Buffe
         with contextlib.suppress(BrokenPipeError), process.stdin:
             for frame in frames:
                 process.stdin.write(np.ascontiguousarray(frame).tobytes())
+        return process.wait()
     except BaseException:
         process.kill()
         process.wait()
         raise
-    return process.wait()
