@@ -74,7 +74,7 @@ def panel(figure: Figure, left: float, right: float, view: tuple[float, float, f
 def picture() -> Figure:
     figure = Figure(figsize=SIZE, dpi=DPI)
     run = jump()
-    axes = panel(figure, 0.0, 0.42, (0.30, -0.12, 0.88), "A hopper jumps: stick, slip, flight, impact")
+    axes = panel(figure, 0.0, 0.42, (0.30, -0.12, 0.88), "A hopper jumps 0.434 m: slip, flight, impact")
     expose(axes, run, np.linspace(0.0, run.end_time, 15), traced=["P", "R"], colours="Blues")
     axes.axhspan(-1.0, 0.0, color=GROUND, zorder=1)
     axes.axhline(0.0, color=INK, lw=1.2, zorder=2)
