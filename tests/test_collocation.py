@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from dataclasses import replace
 
 import casadi as ca
@@ -9,7 +10,8 @@ import pytest
 
 import saltus
 from saltus import optimize, robots
-from saltus.control import Constant
+from saltus.cli._optimize import _Result
+from saltus.control import Constant, Schedule
 from saltus.errors import InputError
 from saltus.optimize import Arc, Trial, collocate, cut
 
@@ -107,11 +109,12 @@ def test_a_polish_takes_only_what_is_better_and_clean():
     seen = []
     # so short that nothing is finished
     done = optimize.polish(jump, paper, told, 1.0, seen.append)
-    assert done.passes == seen
-    assert len(seen) == 3
+    assert done.passes == seen[-1].passes
+    assert [len(one.passes) for one in seen] == [1, 2, 3]
     assert done.verdict.clean
     assert done.verdict.value >= told.value
-    assert done.taken == any(one["taken"] for one in seen)
+    assert done.taken == any(one["taken"] for one in done.passes)
+    assert seen[-1].trial is done.trial
     with pytest.raises(InputError, match="does not say how it is polished"):
         optimize.polish(replace(jump, polish=None), paper, told, 1.0)
     hop = saltus.simulate(jump.robot, controller=Constant(0.0), until=0.05)
@@ -126,7 +129,11 @@ def test_a_profile_is_polished_on_the_command_line(call, tmp_path):
     content = json.loads(out)
     assert content["value"] >= 0.1254
     assert len(content["passes"]) == 3
-    assert (tmp_path / "o" / "jump-of-hopper-until-impact-paper.csv").exists()
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "o").iterdir()}
+    assert {f"jump-of-hopper-until-impact-paper{end}" for end in (".csv", "-verdict.json")} < set(kept)
+    code, _, error = call(*words, "--polish", "1")
+    assert (code, "--force" in error) == (2, True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "o").iterdir()} == kept
     for more, word in (
         ((), "polished alone"),
         (("--polish", "1", "--resume"), "polished alone"),
@@ -138,6 +145,23 @@ def test_a_profile_is_polished_on_the_command_line(call, tmp_path):
     code, _, error = call("optimize", "hopper", "--profile", "papre", "--polish", "1")
     assert code == 2
     assert "paper" in error
+
+
+def test_a_motion_of_steps_is_made_again_from_its_table(call_json, tmp_path):
+    hopper = robots.hopper()
+    jump = optimize.find_problem("jump", hopper, reading="until-impact")
+    motion = Trial({"theta1": 1.9, "theta2": -1.88}, Schedule.steps((0.0, 0.041, 0.06, 0.3), (3.1, 2.9, -0.6, 0.0)))
+    told = optimize.verdict(jump, motion)
+    assert optimize.steps_table(hopper.profiles["paper"].controller) is None
+    assert optimize.steps_table(Constant(1.0)) is None
+    assert optimize.steps_table(Schedule.steps((0.0, 1.0), (1.0, 1.0))) is None
+    result = _Result(jump, "hopper", ["mu=0.3"], tmp_path / "it.json")
+    content = result.write(motion, told)
+    code, again = call_json(*shlex.split(content["again"])[1:], "--method", "dop853")
+    assert code == 0
+    assert again["t_end"] == told.run.end_time
+    assert again["final"] == told.run.final
+    assert json.loads((tmp_path / "it-verdict.json").read_text())["clean"] == told.clean
 
 
 def test_what_is_kept_is_kept_at_the_start():

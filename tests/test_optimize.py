@@ -111,7 +111,7 @@ def test_a_file_with_other_parameters_or_wrong_numbers_is_refused(problem, tmp_p
     with pytest.raises(InputError, match="other parameters"):
         optimize.search(other, runs=10, file=file, resume=True)
     far = {"values": {**content["values"], "theta": 9.0}}
-    for change in ({"runs": "a"}, {"runs": -5}, {"seconds": None}, {"score": math.nan}, far):
+    for change in ({"runs": "a"}, {"runs": -5}, {"seconds": None}, {"seconds": math.inf}, far):
         file.write_text(json.dumps({**content, **change}))
         with pytest.raises(InputError, match="cannot go on"):
             optimize.read_best(problem, file)
@@ -122,6 +122,40 @@ def test_what_is_not_clean_is_not_gone_on_from(problem, tmp_path):
     found = optimize.search(problem, runs=1, file=file)
     assert not found.clean
     assert optimize.search(problem, runs=6000, file=file, resume=True).clean
+
+
+def test_a_search_that_goes_on_loses_nothing(tmp_path):
+    jump = optimize.find_problem("jump", reading="until-impact")
+    file = tmp_path / "best.json"
+    first = optimize.search(jump, runs=3600, seed=0, file=file)
+    assert first.clean == optimize.verdict(jump, jump.trial(first.values)).clean
+    again = optimize.search(jump, runs=200, seed=0, file=file, resume=True)
+    assert not first.better_than(again)
+    assert json.loads(file.read_text())["score"] == again.score
+
+
+def test_a_search_has_something_on_disk_before_it_has_anything_clean(tmp_path):
+    jump = optimize.find_problem("jump", reading="strict")
+    file = tmp_path / "best.json"
+
+    def stop(now):
+        if file.exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        optimize.search(jump, seconds=60.0, seed=0, file=file, progress=stop)
+    best = optimize.read_best(jump, file)
+    assert best.clean == json.loads(file.read_text())["clean"]
+    assert best.seconds < 30.0
+
+
+def test_a_file_is_not_believed_but_judged(problem, tmp_path):
+    file = tmp_path / "best.json"
+    best = optimize.search(problem, runs=4000, file=file)
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "score": 99.0, "clean": False}))
+    again = optimize.read_best(problem, file)
+    assert (again.score, again.clean) == (best.score, best.clean)
 
 
 # -- the hopper's jump ----------------------------------------------------------------------------------
@@ -322,6 +356,16 @@ def test_on_the_command_line(call, tmp_path):
     assert code == 0
     assert json.loads(out)["points"][0]["size"] == 1
     assert (tmp_path / "t" / "trade.png").exists()
+    kept = (tmp_path / "t" / "trade-1.json").read_bytes()
+    code, _, error = call("trade", "hopper", "--sizes", "1", "--time", "3", "--out", "t")
+    assert (code, "--resume" in error, "--force" in error) == (2, True, True)
+    assert (tmp_path / "t" / "trade-1.json").read_bytes() == kept
+    code, _, error = call("trade", "hopper", "--sizes", "1", "--time", "1", "--out", "t", "--resume", "--json")
+    assert code == 0
+    code, _, error = call(*words, "--resume", "--force")
+    assert (code, "give one of them" in error) == (2, True)
+    code, _, error = call("optimize", "hopper", "--set", "g=0")
+    assert (code, "needs a gravity" in error) == (2, True)
     for words in (("--sizes", "a"), ("--sizes", "-1"), ("--time", "0")):
         assert call("trade", "hopper", *words)[0] == 2
     code, _, err = call("optimize", "pendulum")

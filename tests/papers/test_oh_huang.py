@@ -141,12 +141,14 @@ def test_a_foot_in_the_air_comes_to_its_first_contact_first(start, expected):
     assert run.figures["jump_distance"] == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize(("guard", "place"), [("P.cone+", 0), ("P.touch", 2)])
+@pytest.mark.parametrize(("guard", "place"), [("P.cone+", 0), ("P.lift", 1), ("P.touch", 2)])
 def test_guards_of_the_contact_end_a_run_if_told(guard, place):
     run = jumped(**{guard: "terminal"})
     assert run.status.name == "terminal"
     assert run.end_time == pytest.approx(EVENTS[place][0], abs=1e-10)
-    assert (run.events[-1].guard, run.events[-1].mode_after) == (guard, "end")
+    last = run.events[-1]
+    assert (last.guard, last.guards, last.mode_after) == (guard, (guard,), "end")
+    assert last.mode_before == EVENTS[place][2]
     assert run.check().ok
     again = saltus.simulate(
         run.system.with_guards(**{guard: "record"}), controller=run.system.profiles["paper"].controller

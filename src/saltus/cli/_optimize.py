@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import shlex
+import sys
 import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,6 +59,8 @@ def optimize_command(
         raise InputError(f"--seed must not be negative, got {seed}")
     if mixes and polish:
         raise InputError("--polish makes a motion in time, which bears no mixes: give --polish or --mixes")
+    if resume and forced(context):
+        raise InputError("--resume goes on from what --force would write over: give one of them")
     if profile is not None and (not polish or mixes or resume):
         raise InputError("--profile is polished alone: give --polish with it, and neither --mixes nor --resume")
     system, name = _named(robot, problem, set_)
@@ -63,9 +68,11 @@ def optimize_command(
     ready = None if profile is None else experiment(system, None, None, profile, None, None)
     folder(out)
     file = out / f"{chosen.name.replace(',', '').replace(' ', '-')}{'' if profile is None else f'-{profile}'}.json"
-    if ready is None and file.exists() and not (resume or forced(context)):
-        raise InputError(f"{file} holds the best of a search: go on with --resume, or begin anew with --force")
-    content: dict[str, Any] = {"problem": chosen.name, "objective": chosen.objective}
+    result = _Result(chosen, robot, set_, file)
+    older = file if ready is None else result.verdict_file
+    if older.exists() and not (resume or forced(context)):
+        how = "go on with --resume, or begin anew with --force" if ready is None else "--force writes over it"
+        raise InputError(f"{older} holds what was found before: {how}")
     if ready is None:
         with Progress(time, quiet=as_json, doing="searching") as show:
             best = optimize.search(
@@ -73,29 +80,25 @@ def optimize_command(
                 progress=lambda now: show(now.seconds, f"best {now.best:.4f}, {now.runs:,} runs"),
             )  # fmt: skip
         trial = chosen.trial(best.values)
-        spent: dict[str, Any] = {"runs": best.runs, "seconds": best.seconds, "file": str(file)}
+        result.spent = {"runs": best.runs, "seconds": best.seconds, "file": str(file)}
     else:
-        trial, spent = optimize.Trial(ready.start, ready.controller), {}
+        trial = optimize.Trial(ready.start, ready.controller)
     verdict = optimize.verdict(chosen, trial)
+    content = result.write(trial, verdict)
     if polish and (verdict.value is not None or ready is not None):
         try:
-            polished = _polish(chosen, trial, verdict, polish, as_json)
+            polished = _polish(chosen, trial, verdict, polish, as_json, result)
         except InputError as error:
             if ready is not None:
                 raise
-            spent["not_polished"] = str(error)  # what was searched for is not lost
+            result.spent["not_polished"] = str(error)  # what was searched for is not lost
+            content = result.write(trial, verdict)
         else:
             trial, verdict = polished.trial, polished.verdict
-            spent |= {"polished": polished.taken, "passes": polished.passes}
-    content |= {**verdict.to_dict(), "start": dict(trial.start), **spent}
-    if chosen.mixes is not None:
-        kept = optimize.robustness(chosen, trial, chosen.mixes.held_out())
-        content["robustness"] = kept.to_dict()
-    rows = optimize.torque_table(verdict.run)
-    lines = [["t", *chosen.robot.mechanism.actuators], *(map(repr, row) for row in rows.tolist())]
-    write(file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())
-    write(file.with_name(f"{file.stem}-verdict.json"), json.dumps(plain(content), indent=1).encode())
+            content = result.write(trial, verdict, polished)
     draw_run(verdict.run, out)
+    if not verdict.clean:
+        print("saltus: what was found breaks rules or is not complete: it is not to be relied on", file=sys.stderr)
     if report is not None:
         document = report.begin(f"{chosen.name}: {_value(verdict)}", f"the best found; {chosen.objective}")
         document.facts("Verdict", told({name: value for name, value in content.items() if name != "modes"}))
@@ -106,19 +109,78 @@ def optimize_command(
     print_tree(content)
 
 
+@dataclasses.dataclass
+class _Result:
+    """Where the best motion goes: its verdict, its torque as a table, and how it is made again."""
+
+    problem: optimize.Problem
+    robot: str
+    parameters: list[str] | None
+    file: Path
+    spent: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def verdict_file(self) -> Path:
+        """The file of the verdict."""
+        return self.file.with_name(f"{self.file.stem}-verdict.json")
+
+    def write(
+        self, trial: optimize.Trial, verdict: optimize.Verdict, polished: optimize.Polished | None = None
+    ) -> dict[str, Any]:
+        """Write verdict and table; what the verdict says."""
+        from saltus import optimize
+
+        steps = optimize.steps_table(trial.controller)
+        rows = optimize.torque_table(verdict.run) if steps is None else steps
+        lines = [["t", *self.problem.robot.mechanism.actuators], *(map(repr, row) for row in rows.tolist())]
+        table = write(self.file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())
+        content: dict[str, Any] = {"problem": self.problem.name, "objective": self.problem.objective}
+        content |= {**verdict.to_dict(), "start": dict(trial.start), **self.spent, "table": str(table)}
+        if steps is not None:
+            content["again"] = self._command(trial, table)
+        if polished is not None:
+            content |= {"polished": polished.taken, "passes": polished.passes}
+        if self.problem.mixes is not None:
+            kept = optimize.robustness(self.problem, trial, self.problem.mixes.held_out())
+            content["robustness"] = kept.to_dict()
+        write(self.verdict_file, json.dumps(plain(content), indent=1).encode())
+        return content
+
+    def _command(self, trial: optimize.Trial, table: Path) -> str:
+        """The command that makes a motion of steps again, from its table."""
+        robot = self.problem.robot
+        usual = dict(zip(robot.state_names, robot.state().tolist(), strict=True))
+        words = ["saltus", "run", self.robot, "--controller", "points", "--control", f"file={table}"]
+        words += ["--control", "kind=steps", "--until", f"{self.problem.until:g}"]
+        for text in self.parameters or []:
+            words += ["--set", text]
+        for name, value in trial.start.items():
+            words += ["--x0", f"{name}={value!r}"] if value != usual[name] else []
+        return shlex.join(words)
+
+
 def _value(verdict: optimize.Verdict) -> str:
     return "no value" if verdict.value is None else f"{verdict.value:.6g}"
 
 
 def _polish(
-    problem: optimize.Problem, trial: optimize.Trial, verdict: optimize.Verdict, seconds: float, quiet: bool
+    problem: optimize.Problem,
+    trial: optimize.Trial,
+    verdict: optimize.Verdict,
+    seconds: float,
+    quiet: bool,
+    result: _Result,
 ) -> optimize.Polished:
+    """Polish a motion; what is better is written as soon as it is found."""
     from saltus import optimize
 
     with Progress(seconds, quiet=quiet, doing="polishing") as show:
         began = clock.monotonic()
 
-        def tell(done: dict[str, Any]) -> None:
+        def tell(now: optimize.Polished) -> None:
+            done = now.passes[-1]
+            if done["taken"]:
+                result.write(now.trial, now.verdict, now)
             show(clock.monotonic() - began, f"promised {done['promised']:.4f}, made again {done['value']}")
 
         return optimize.polish(problem, trial, verdict, seconds, tell)
@@ -133,6 +195,7 @@ def trade_command(
     sizes: Annotated[str, typer.Option(help="Sizes of the mixes to search with.")] = "0,0.5,1",
     time: Annotated[float, typer.Option(help="How long to search for each, s.")] = 200.0,
     seed: Annotated[int, typer.Option(help="Of the random candidates.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the best of each size in the folder.")] = False,
     set_: Parameters = None,
     out: Out = Path("out"),
     as_json: Json = False,
@@ -153,6 +216,10 @@ def trade_command(
         raise InputError(f"--seed must not be negative, got {seed}")
     system, name = _named(robot, problem, set_)
     folder(out)
+    files = {size: out / f"trade-{size:g}.json" for size in chosen}
+    older = [str(file) for file in files.values() if file.exists()]
+    if older and not (resume or forced(context)):
+        raise InputError(f"{', '.join(older)}: found before; go on with --resume, or begin anew with --force")
     points: dict[float, optimize.Robustness] = {}
     held = optimize.find_problem(name, system, reading, 1.0).mixes
     with Progress(time * len(chosen), quiet=as_json, doing="searching") as shown:
@@ -162,7 +229,8 @@ def trade_command(
                 shown(done + now.seconds, f"size {size:g}: best {now.best:.4f}")
 
             one = optimize.find_problem(name, system, reading, size)
-            best = optimize.search(one, seconds=time, seed=seed, file=out / f"trade-{size:g}.json", progress=tell)
+            go_on = resume and files[size].exists()
+            best = optimize.search(one, seconds=time, seed=seed, file=files[size], resume=go_on, progress=tell)
             if held is not None:
                 points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
     content = {"problem": name, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}

@@ -167,7 +167,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*columns, title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    for name in columns:
+        table.add_column(name, overflow="fold")  # a number that is cut off is none
     for row in rows:
         table.add_row(*row)
     # where no person watches, lines are as long as they need to be

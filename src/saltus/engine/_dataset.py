@@ -27,7 +27,11 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "mode": ("t", modes[s.arc], {"long_name": "mode"}),
         "arc": ("t", s.arc, {"long_name": "number of the arc"}),
         "force": (("t", "row"), s.forces, {"units": "N", "long_name": "contact forces"}),
-        "torque": (("t", "actuator"), s.inputs, {"long_name": "torques and forces of the actuators"}),
+        "torque": (
+            ("t", "actuator"),
+            s.inputs,
+            {"long_name": "what is asked of the actuators"},
+        ),
         "kinetic": ("t", s.kinetic, joule),
         "potential": ("t", s.potential, joule),
         "energy": ("t", s.kinetic + s.potential, joule),

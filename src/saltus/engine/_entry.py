@@ -3,7 +3,7 @@
 import math
 
 from saltus._native import call_kernel, compiled, never_inline
-from saltus.contact._behaviour import holds, presumed, slides, touching
+from saltus.contact._behaviour import edge, holds, presumed, slides, touching
 from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
 from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
 from saltus.engine import _layout as L
@@ -12,6 +12,7 @@ from saltus.engine._flow import flow, set_gates, set_inputs
 from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
+from saltus.engine._status import TERMINAL
 
 # A start this near to the ground, or with a velocity this small, is on it or at rest (m, m/s).
 ON_GROUND = 1e-9
@@ -198,15 +199,15 @@ def obey(I, D, t, y):
         place, wish = I[L.STATUS] + unit, I[I[L.REQUEST] + unit]
         choosy = D[I[L.COEF] + L.COEFFICIENTS * unit] > 0.0
         # the edge is within reach, but not for one that leaves just now; what it let go there it has yet to leave
-        edge = floor_of(I, D, L.SLOTS * unit, 0.0)
+        near = floor_of(I, D, L.SLOTS * unit, 0.0)
         if wish == CLOSE and I[place] == OPEN:
-            if choosy and (D[I[L.GAP_REACH] + unit] > edge or D[I[L.LEFT] + unit] == t):
+            if choosy and (D[I[L.GAP_REACH] + unit] > near or D[I[L.LEFT] + unit] == t):
                 I[place] = REACHING
             else:
                 I[I[L.STRIKE] + unit] = 1
                 closing = True
         elif wish == RELEASE and I[place] == CLOSED:
-            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < edge else OPEN
+            I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < near else OPEN
             I[I[L.TOUCH] + unit] = 0
         elif wish == RELEASE and I[place] == REACHING:
             I[place] = OPEN
@@ -216,6 +217,28 @@ def obey(I, D, t, y):
             return code
         kinematics(I, D, t, y)
     return 0
+
+
+@compiled
+def stopped(I, D):
+    """Whether an input that jumps takes a unit past a guard that is to end the run; it then ends before the jump."""
+    never_inline()
+    if I[L.PENDING] == 0 or (I[L.ENTRY] != L.CAUSE_BREAK and I[L.ENTRY] != L.CAUSE_SAMPLE) or I[L.COMMANDED] == 1:
+        return False
+    for unit in range(I[L.NUNIT]):
+        old, new, kind = I[I[L.WAS] + unit], I[I[L.STATUS] + unit], I[I[L.KIND] + unit]
+        for slot in range(L.SLOTS):
+            leads = old != new and edge(kind, old, slot, D[I[L.COEF] + L.COEFFICIENTS * unit]) == new
+            if leads and (I[I[L.STOPS] + unit] >> (L.SLOTS * old + slot)) & 1:
+                place = L.SLOTS * unit + slot
+                if D[I[L.EVENT] + L.E_FIRED] == 0.0 and place < 52:
+                    D[I[L.EVENT] + L.E_FIRED] = 2.0**place
+                D[I[L.EVENT] + L.E_CAUSE] = L.CAUSE_GUARD
+                D[I[L.EVENT] + L.E_GUARD] = place
+                for other in range(I[L.NUNIT]):
+                    I[I[L.STATUS] + other] = I[I[L.WAS] + other]
+                return True
+    return False
 
 
 @compiled
@@ -266,6 +289,8 @@ def enter(I, D, events):
         code = choose(I, D, t)
         if code != 0:
             return code
+        if stopped(I, D):
+            return TERMINAL
         anchor(I, D)
     arm(I, D)
     code = flow(I, D, t, y, I[L.K], I[L.LAM])

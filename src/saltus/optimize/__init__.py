@@ -13,7 +13,7 @@ from saltus.optimize._mixes import Mixes, Robustness, robustness
 from saltus.optimize._polish import Polished, polish
 from saltus.optimize._problem import Problem, Stage, Trial
 from saltus.optimize._search import Best, Progress, read_best, search
-from saltus.optimize._verdict import Verdict, torque_table, verdict
+from saltus.optimize._verdict import Verdict, steps_table, torque_table, verdict
 from saltus.robots import find_robot
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "read_best",
     "robustness",
     "search",
+    "steps_table",
     "torque_table",
     "verdict",
 ]

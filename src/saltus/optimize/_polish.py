@@ -26,9 +26,9 @@ def polish(
     trial: Trial,
     judged: Verdict,
     seconds: float,
-    progress: Callable[[dict[str, Any]], None] | None = None,
+    progress: Callable[[Polished], None] | None = None,
 ) -> Polished:
-    """The best motion near a trial, through the modes of its run.
+    """The best motion near a trial, through the modes of its run; after each pass ``progress`` is told the best so far.
 
     A motion is taken if it is made again exactly, breaks no rule, and is better than all before; a first trial that
     breaks rules is only where the search begins.
@@ -50,5 +50,5 @@ def polish(
             "violations": found.broken, "integration_error": found.error, "taken": better,
         })  # fmt: skip
         if progress is not None:
-            progress(passes[-1])
+            progress(Polished(*best, list(passes), taken))
     return Polished(*best, passes, taken)

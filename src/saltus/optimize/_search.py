@@ -20,6 +20,9 @@ from saltus.optimize._verdict import verdict
 # Of so many drawn candidates one is tried under mixes.
 FEW = 60
 
+# While nothing clean is found, the best of the stage is judged as a whole and written this often, s.
+OFTEN = 2.0
+
 
 @dataclass
 class Progress:
@@ -33,7 +36,7 @@ class Progress:
 
 @dataclass
 class Best:
-    """The best candidate so far, and what it took."""
+    """The best candidate so far, and what it took; ``clean`` says whether it breaks no rule when it is made exactly."""
 
     problem: Problem
     unit: np.ndarray
@@ -48,6 +51,10 @@ class Best:
     def values(self) -> dict[str, float]:
         """Its numbers."""
         return self.problem.values(self.unit)
+
+    def better_than(self, other: Best) -> bool:
+        """Whether it is to be kept in place of another: what breaks no rule comes first."""
+        return (self.clean, self.score) > (other.clean, other.score)
 
     def save(self, file: Path) -> None:
         """Write it, all or nothing."""
@@ -80,8 +87,9 @@ def search(
 ) -> Best:
     """The best candidate that can be found in a time or in so many runs.
 
-    It is written to the file whenever there is a better one. A search that is resumed goes on from the file: it begins
-    at the best candidate there. With a number of runs in place of a time it comes out the same every time.
+    It is written to the file whenever there is a better one; what is clean is better than what is not. A search that
+    is resumed goes on from the file: what is there is judged anew, is where it begins if it is clean, and stays if
+    nothing better is found. With a number of runs in place of a time it comes out the same every time.
     """
     if not seconds > 0 or (runs is not None and runs < 1) or (runs is None and math.isinf(seconds)):
         raise InputError(f"a search needs a positive time or number of runs, got {seconds!r} s and {runs!r}")
@@ -92,48 +100,60 @@ def search(
         best = read_best(problem, file)
     spent, made, restarts = (0.0, 0, 0) if best is None else (best.seconds, best.runs, best.restarts)
     # what is not clean is no place to begin at
-    one = _Search(problem, np.random.default_rng([seed, made]), best.unit if best is not None and best.clean else None)
-    if best is not None:
-        best, one.told = (best, best.score) if best.clean else (None, one.told)
+    clean = best is not None and best.clean
+    one = _Search(problem, np.random.default_rng([seed, made]), best.unit if best is not None and clean else None)
+    one.told = best.score if best is not None and clean else one.told
+    looked = -math.inf
     while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
         found = one.step()
-        if found is not None and (best is None or found[1] > best.score):
-            found = _exactly(problem, *found)
-        if found is not None and (best is None or found[1] > best.score):
-            history = [] if best is None else best.history
-            best = Best(problem, *found, history=[*history, (spent + now, made + one.runs, found[1])])
-            best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
-            one.told = best.score
+        other = None
+        if found is not None and (best is None or not best.clean or found[1] > best.score):
+            other = judged_as_whole(problem, *found)
+        elif (best is None or not best.clean) and runs is None and now - looked > OFTEN:
+            looked, other = now, judged_as_whole(problem, one.best[1])
+        if other is not None and (best is None or other.better_than(best)):
+            best = _after(other, best, spent + now, made + one.runs, restarts + one.restarts)
+            one.told = best.score if best.clean else one.told
             if file is not None:
                 best.save(file)
         if progress is not None:
             progress(Progress(now, one.runs, one.restarts, -math.inf if best is None else best.score))
-    if best is None:  # nothing clean was found, or the whole problem was never come to
-        unit = one.best[1]
-        best = Best(problem, unit, float(problem.scores(unit[None])[0]), clean=False)
+    if best is None or not best.clean:  # the whole problem was perhaps never come to
+        other = judged_as_whole(problem, one.best[1])
+        best = other if best is None or other.better_than(best) else best
     best.seconds, best.runs, best.restarts = spent + now, made + one.runs, restarts + one.restarts
     if file is not None:
         best.save(file)
     return best
 
 
-def _exactly(problem: Problem, unit: np.ndarray, score: float) -> tuple[np.ndarray, float] | None:
-    """A candidate with its score if that is what it is worth when it is made exactly, by all rules."""
+def _after(new: Best, old: Best | None, seconds: float, runs: int, restarts: int) -> Best:
+    """A new best, with what it took and with the history of those before it."""
+    new.seconds, new.runs, new.restarts = seconds, runs, restarts
+    new.history = [*(old.history if old is not None else []), (seconds, runs, new.score)]
+    return new
+
+
+def judged_as_whole(problem: Problem, unit: np.ndarray, score: float | None = None) -> Best:
+    """A candidate as the whole problem sees it: clean if it is made exactly and breaks no rule, and then worth that."""
+    if score is None:
+        score = float(problem.scores(unit[None])[0])
     if score <= WORST:
-        return None
+        return Best(problem, unit, score, clean=False)
     judged = verdict(problem, problem.trial(problem.values(unit)))
-    return (unit, min(score, judged.value)) if judged.value is not None and judged.clean else None
+    if judged.value is None or not judged.clean:
+        return Best(problem, unit, score, clean=False)
+    return Best(problem, unit, min(score, judged.value))
 
 
 def read_best(problem: Problem, file: Path) -> Best:
-    """The best candidate that a search left in a file."""
+    """The best candidate that a search left in a file, judged anew."""
     try:
         content = json.loads(file.read_text())
         told, values = content["problem"], {name: float(content["values"][name]) for name in problem.variables}
         seconds, runs, restarts = float(content["seconds"]), int(content["runs"]), int(content["restarts"])
-        clean, parameters = bool(content["clean"]), dict(content["parameters"])
+        parameters = dict(content["parameters"])
         history = [(float(t), int(n), float(s)) for t, n, s in content["history"]]
-        score = float(content["score"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"cannot go on from {file}: {type(error).__name__}: {error}") from None
     if told != problem.name:
@@ -142,9 +162,11 @@ def read_best(problem: Problem, file: Path) -> Best:
         raise InputError(f"{file} holds a search with other parameters of {problem.robot.name}")
     unit = problem.unit(values)
     inside = bool(np.all((unit >= -1e-9) & (unit <= 1 + 1e-9)))
-    if not (inside and math.isfinite(score) and min(seconds, runs, restarts) >= 0):
+    if not (inside and math.isfinite(seconds) and min(seconds, runs, restarts) >= 0):
         raise InputError(f"cannot go on from {file}: a number in it is not possible")
-    return Best(problem, np.clip(unit, 0.0, 1.0), score, seconds, runs, restarts, history, clean)
+    best = judged_as_whole(problem, np.clip(unit, 0.0, 1.0))
+    best.seconds, best.runs, best.restarts, best.history = seconds, runs, restarts, history
+    return best
 
 
 class _Search:

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus.control import Schedule
 from saltus.engine import Trajectory
 from saltus.engine._cases import columns
 from saltus.optimize._problem import Problem, Trial
@@ -50,6 +51,7 @@ class Verdict:
         """For JSON."""
         return {
             "value": self.value,
+            "clean": self.clean,
             "integration_error": self.error,
             "violations": self.broken,
             "margins": self.margins,
@@ -92,7 +94,27 @@ def _margins(problem: Problem, run: Trajectory, until: float) -> tuple[dict[str,
 
 
 def torque_table(run: Trajectory, spacing: float = 1e-4) -> np.ndarray:
-    """Times and inputs of a run, a row each: a record for people and for `saltus.control.Points`."""
+    """Times and inputs of a run, a row each, at equal times: a record for people.
+
+    What a controller did by what it saw, and jumps between two rows, are not made again by it; see `steps_table`.
+    """
     count = max(2, int(np.ceil((run.end_time - run.start_time) / spacing)) + 1)
     t = np.linspace(run.start_time, run.end_time, count)
     return np.column_stack([t, np.clip(run.everything_at(t).inputs, -run.system.input_limits, run.system.input_limits)])
+
+
+def steps_table(controller: Any) -> np.ndarray | None:
+    """Times and inputs of a profile of steps, a row each, from which `saltus.control.Points` makes it again exactly.
+
+    None for other controllers, and for a profile that does not end in nothing.
+    """
+    if not isinstance(controller, Schedule) or controller.requests:
+        return None
+    rows = [np.atleast_1d(np.array(piece, dtype=float).squeeze(-1)) for piece in controller.pieces if _constant(piece)]
+    if len(rows) != len(controller.starts) or len(rows) < 2 or rows[-1].any():
+        return None
+    return np.column_stack([controller.starts, np.array(rows)])
+
+
+def _constant(piece: Any) -> bool:
+    return np.ndim(piece) >= 1 and np.shape(piece)[-1] == 1

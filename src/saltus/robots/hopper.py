@@ -20,8 +20,8 @@ def build() -> HybridSystem:
     l = m.parameter("l", 0.15, "m", "half the length of a link", source=source, positive=True)
     m.gravity = m.parameter("g", 10.0, "m/s^2", "gravity", source=source)
     mu = m.parameter("mu", 0.3, "1", "friction of the ground", source=source, lower=0)
-    limit = m.parameter("tau_max", 10.0, "N m", "largest torque of the knee", source=source, lower=0)
-    gain = m.parameter("gain", 1.0, "1", "torque of the knee, by the torque that is asked for", lower=0)
+    limit = m.parameter("tau_max", 10.0, "N m", "largest torque that the knee can be asked for", source=source, lower=0)
+    gain = m.parameter("gain", 1.0, "1", "torque of the knee over what is asked of it", lower=0)
     e_n = m.parameter("e_n", 0.0, "1", "normal restitution of the foot", source=source, lower=0, upper=1)
     e_t = m.parameter("e_t", 0.0, "1", "tangential restitution of the foot", source=source, lower=-1, upper=1)
     inertia = mass * (2 * l) ** 2 / 12
@@ -68,7 +68,8 @@ def jump(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-
     """The jump by the paper's rule [oh_huang, item 5].
 
     From the largest x of the foot in the first contact phase to the smallest in the contact phase
-    after the first impact, or to the knee's or head's if that strikes the ground behind it, which ends the jump. In
+    after the first impact, or to the knee's or head's if that strikes the ground behind it, which ends the jump: to
+    whatever lies farthest back. A run that ends before that has the distance so far, and ``jump_over`` 0. In
     every contact mode the foot stands or moves one way, so both are reached at events. A foot that is in the air at the
     start, or leaves the ground with a speed that it was given, comes to its first contact phase when it touches.
     """

@@ -121,9 +121,9 @@ class Points:
         # CasADi runs through all states in one call, and reads and writes NumPy's own memory
         buffer, run = self._functions[what].map("many", "serial", len(x), [1], []).buffer()
         values, out = self.system.parameter_values, np.empty((len(x), len(self.names), 2))
-        buffer.set_arg(0, memoryview(x))
-        buffer.set_arg(1, memoryview(values))
-        buffer.set_res(0, memoryview(out))
+        buffer.set_arg(0, x.data)
+        buffer.set_arg(1, values.data)
+        buffer.set_res(0, out.data)
         run()
         return out
 

@@ -99,6 +99,8 @@ def follow(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no
 def make(robot: HybridSystem, reading: str = "strict", mixes: Mixes | None = None) -> Problem:
     if reading not in READINGS:
         raise unknown_name("reading", reading, READINGS)
+    if not robot.values["g"] > 0:
+        raise InputError(f"a jump needs a gravity above 0 that ends it, got g = {robot.values['g']:g} m/s^2")
     after = {"torque": (-5.0, 5.0), "root_stiffness": (0.0, 2.2), "rest": (-2.5, 2.5), "root_damping": (0.0, 0.7)}
     variables = {**(_in_time() if mixes is None else {**_sure.JUMP, **_sure.AIM, **_sure.SIGHT}), **after}
 
