@@ -32,7 +32,7 @@ def place(
     names: Sequence[Sequence[str]],
     heights: Sequence[float],
     *,
-    above: Callable[[float], float] = lambda _: 0.1,
+    around: Callable[[float], tuple[float, float]] = lambda _: (0.1, 0.0),
     between: float = BETWEEN,
 ) -> None:
     """Rows and columns of axes, with what stands left, right and below of them; the figure becomes as high as needed.
@@ -43,8 +43,8 @@ def place(
         What each axis of heights shows.
     heights
         Of the rows, inches.
-    above
-        Room between the title and the first row for a width of the axes, inches.
+    around
+        More room above the first row and below the last for a width of the axes, inches.
     between
         Room between rows, inches.
     """
@@ -52,7 +52,7 @@ def place(
     high = TITLE + sum(heights) + between * (len(heights) - 1) + BELOW
     figure.set_size_inches(width, high)
     _put(figure, grid, heights, [0.9] * columns, [EDGE] * columns, TITLE, between)
-    numbers = [max(_beside(row[k]) for row in grid if row[k].get_visible()) for k in range(columns)]
+    numbers = [max(_beside(row[k]) for row in grid if row[k].axison) for k in range(columns)]
     lines = [
         max(_wrapped(name, height).count("\n") + 1 for name, height in zip(column, heights, strict=True))
         for column in zip(*names, strict=True)
@@ -60,9 +60,9 @@ def place(
     left = [(number + PAD + LINE * count + 2.0) / INCH for number, count in zip(numbers, lines, strict=True)]
     right = [max(legend_width(row[k]) for row in grid) + EDGE for k in range(columns)]
     wide = (width - sum(left) - sum(right)) / columns
-    top = TITLE + above(wide)
-    figure.set_size_inches(width, high - TITLE + top)
-    _put(figure, grid, heights, left, right, top, between)
+    above, below = around(wide)
+    figure.set_size_inches(width, high + above + below)
+    _put(figure, grid, heights, left, right, TITLE + above, between)
     for row, texts, height in zip(grid, names, heights, strict=True):
         for axes, text, room in zip(row, texts, numbers, strict=True):
             axes.set_ylabel(_wrapped(text, height))

@@ -17,11 +17,11 @@ from saltus.show._layout import INCH, text_width
 # Size of the name of a mode, its height, and the least space between two names, in points.
 SIZE, HEIGHT, SPACE = 8.0, 9.6, 3.0
 # Lines of events that are nearer to each other than this are one, in points.
-NEAREST = 1.5
+NEAREST = 2.0
 # What a mode's band is tinted with, and how light it is in grey; neighbours differ in both.
 TINTS = (
-    (SKY, 0.955), (ORANGE, 0.89), (GREEN, 0.925), (PURPLE, 0.86),
-    (YELLOW, 0.955), (BLUE, 0.88), (RED, 0.92), (GREY, 0.85),
+    (SKY, 0.96), (ORANGE, 0.905), (GREEN, 0.935), (PURPLE, 0.88),
+    (YELLOW, 0.955), (BLUE, 0.895), (RED, 0.93), (GREY, 0.87),
 )  # fmt: skip
 EVENT = "#6E6E6E"
 
@@ -82,8 +82,8 @@ def draw_bands(rows: Sequence[Axes], bands: Sequence[Band]) -> None:
         )  # fmt: skip
 
 
-def draw_events(rows: Sequence[Axes], times: Sequence[float], scale: float) -> int:
-    """A dashed line at each event, as far as lines can be told apart; how many are left out.
+def apart(times: Sequence[float], scale: float) -> list[float]:
+    """Those of some times at which lines can be told apart.
 
     Parameters
     ----------
@@ -94,15 +94,19 @@ def draw_events(rows: Sequence[Axes], times: Sequence[float], scale: float) -> i
     for t in times:
         if not shown or (t - shown[-1]) * scale >= NEAREST:
             shown.append(t)
+    return shown
+
+
+def draw_events(rows: Sequence[Axes], times: Sequence[float]) -> None:
+    """A dashed line at each of some times."""
     for axes in rows:
         axes.add_collection(
             LineCollection(
-                [[(t, 0.0), (t, 1.0)] for t in shown], colors=EVENT, linestyles=[(0, (4, 2.5))], linewidths=0.7,
+                [[(t, 0.0), (t, 1.0)] for t in times], colors=EVENT, linestyles=[(0, (4, 2.5))], linewidths=0.7,
                 zorder=1.5, transform=axes.get_xaxis_transform(), gid="events",
             ),
             autolim=False,
         )  # fmt: skip
-    return len(times) - len(shown)
 
 
 @dataclass(frozen=True)

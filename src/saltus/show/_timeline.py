@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,8 @@ from matplotlib.lines import Line2D
 
 from saltus.engine import Trajectory
 from saltus.show._figure import GREY, look, sheet, style
-from saltus.show._layout import INCH, beside, place, titled
-from saltus.show._modes import Name, bands_of, draw_bands, draw_events, draw_names, names_of, room_above
+from saltus.show._layout import INCH, LINE, beside, place, titled
+from saltus.show._modes import Name, apart, bands_of, draw_bands, draw_events, draw_names, names_of, room_above
 
 WIDTH, ALONE, STACKED = 6.8, 2.3, 1.65
 # An instant is shown in the middle of an axis of this length, s.
@@ -70,8 +71,12 @@ def timeline(panels: Sequence[Panel], title: str, run: Trajectory | None = None)
         rows[0].set_xlim(*_span(panels, run))
         marks = None if run is None else _Marks(run, rows)
         grid, names = [[axes] for axes in rows], [[panel.what] for panel in panels]
-        place(figure, grid, names, heights, above=(lambda _: 0.1) if marks is None else marks.room)
-        rows[-1].set_xlabel("time (s)" + ("" if marks is None else marks.draw()))
+        if marks is None:
+            place(figure, grid, names, heights)
+            rows[-1].set_xlabel("time (s)")
+        else:
+            place(figure, grid, names, heights, around=marks.room)
+            marks.draw()
         titled(figure, title)
     return figure
 
@@ -82,24 +87,31 @@ class _Marks:
     def __init__(self, run: Trajectory, rows: Sequence[Axes]) -> None:
         self.rows, self.bands, self.scale = rows, bands_of(run), 1.0
         self.names: list[Name] = []
+        self.shown: list[float] = []
+        self.text = ""
 
-    def room(self, wide: float) -> float:
-        """Inches above axes of a width."""
+    def room(self, wide: float) -> tuple[float, float]:
+        """Inches above and below axes of a width."""
         begin, end = self.rows[0].get_xlim()
         self.scale = wide * INCH / (end - begin)
         self.names = names_of(self.bands, self.scale)
-        return room_above(self.names)
+        self.shown = apart([band.begin for band in self.bands[1:]], self.scale)
+        self.text = textwrap.fill("time (s)" + self._left_out(), max(24, int(wide * INCH / 5.0)))
+        return room_above(self.names), self.text.count("\n") * LINE / INCH
 
-    def draw(self) -> str:
-        """All of them; what is to be said about those that are left out."""
+    def draw(self) -> None:
+        """All of them, and what time is."""
         draw_bands(self.rows, self.bands)
-        hidden = draw_events(self.rows, [band.begin for band in self.bands[1:]], self.scale)
+        draw_events(self.rows, self.shown)
         draw_names(self.rows[0], self.names)
-        lost, notes = len(self.bands) - len(self.names), []
-        if lost:
-            notes.append(f"{lost} short {'modes are' if lost > 1 else 'mode is'} not named")
-        if hidden:
-            notes.append(f"{hidden} of {len(self.bands) - 1} events are too close to be marked")
+        self.rows[-1].set_xlabel(self.text)
+
+    def _left_out(self) -> str:
+        """What is to be said about names and lines for which there is no room."""
+        unnamed, events = len(self.bands) - len(self.names), len(self.bands) - 1
+        notes = [f"{unnamed} short mode{'s' if unnamed > 1 else ''} not named"] if unnamed else []
+        if events > len(self.shown):
+            notes.append(f"{events - len(self.shown)} of {events} events not marked")
         return "; " + ", ".join(notes) if notes else ""
 
 
@@ -128,6 +140,8 @@ def _draw(axes: Axes, panel: Panel, height: float) -> None:
     elif not panel.log:
         _widen(axes, panel)
     handles += [Line2D([], [], ls="", label=note) for note in panel.notes]
+    if not panel.log and height < ALONE:
+        axes.locator_params(axis="y", nbins=5)
     # a common power of ten stands left of the axis, where no mode is named
     axes.yaxis.get_offset_text().set(x=-0.03, ha="right")
     beside(axes, handles, height)
