@@ -85,6 +85,8 @@ def bars_figure(
         _make_room(axes, np.minimum(low, 0.0).min(), high, texts)
         for text, x, y in zip(texts, np.maximum(high, 0.0), at, strict=True):
             axes.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center", fontsize=8.5)
+        if percent:
+            axes.set_xticks(np.arange(0.0, 101.0, 20.0))
         shown = "%" if percent else unit
         axes.set_xlabel(f"{what} ({shown})" if shown else what)
         titled(figure, title or what or "values")

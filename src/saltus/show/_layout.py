@@ -57,7 +57,7 @@ def place(
         max(_wrapped(name, height).count("\n") + 1 for name, height in zip(column, heights, strict=True))
         for column in zip(*names, strict=True)
     ]
-    left = [(number + PAD + LINE * count + 2.0) / INCH for number, count in zip(numbers, lines, strict=True)]
+    left = [(number + PAD + LINE * count + 5.0) / INCH for number, count in zip(numbers, lines, strict=True)]
     right = [max(legend_width(row[k]) for row in grid) + EDGE for k in range(columns)]
     wide = (width - sum(left) - sum(right)) / columns
     above, below = around(wide)

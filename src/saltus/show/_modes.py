@@ -24,6 +24,8 @@ TINTS = (
     (YELLOW, 0.955), (BLUE, 0.895), (RED, 0.93), (GREY, 0.87),
 )  # fmt: skip
 EVENT = "#6E6E6E"
+# How high ticks are, as a share of the axes.
+FOOT = 0.04
 
 
 @dataclass(frozen=True)
@@ -61,22 +63,27 @@ def tints(modes: Iterable[str]) -> dict[str, tuple[float, float, float]]:
     return {mode: tint(*TINTS[k % len(TINTS)]) for k, mode in enumerate(dict.fromkeys(modes))}
 
 
+def joined(bands: Sequence[Band]) -> list[Band]:
+    """The same with those of one mode that touch as one."""
+    found: list[Band] = []
+    for band in bands:
+        if found and found[-1].mode == band.mode:
+            found[-1] = Band(band.mode, found[-1].begin, band.end)
+        else:
+            found.append(band)
+    return found
+
+
 def draw_bands(rows: Sequence[Axes], bands: Sequence[Band]) -> None:
     """Tints from the bottom to the top of axes."""
     colours = tints(band.mode for band in bands)
-    joined: list[Band] = []
-    for band in bands:  # those of one mode that touch are one
-        if joined and joined[-1].mode == band.mode:
-            joined[-1] = Band(band.mode, joined[-1].begin, band.end)
-        else:
-            joined.append(band)
-    corners = [[(b.begin, 0.0), (b.end, 0.0), (b.end, 1.0), (b.begin, 1.0)] for b in joined if b.end > b.begin]
-    shades = [colours[b.mode] for b in joined if b.end > b.begin]
+    parts = [band for band in joined(bands) if band.end > band.begin]
+    corners = [[(b.begin, 0.0), (b.end, 0.0), (b.end, 1.0), (b.begin, 1.0)] for b in parts]
     for axes in rows:
         axes.add_collection(
             PolyCollection(
-                corners, facecolors=shades, linewidths=0.0, zorder=0.2, transform=axes.get_xaxis_transform(),
-                gid="bands",
+                corners, facecolors=[colours[b.mode] for b in parts], linewidths=0.0, zorder=0.2,
+                transform=axes.get_xaxis_transform(), gid="bands",
             ),
             autolim=False,
         )  # fmt: skip
@@ -97,12 +104,13 @@ def apart(times: Sequence[float], scale: float) -> list[float]:
     return shown
 
 
-def draw_events(rows: Sequence[Axes], times: Sequence[float]) -> None:
-    """A dashed line at each of some times."""
+def draw_events(rows: Sequence[Axes], times: Sequence[float], *, foot: bool = False) -> None:
+    """A dashed line at each of some times, or a tick at the foot of the axes."""
+    top, dashes, width = (FOOT, "-", 0.3) if foot else (1.0, (0, (4, 2.5)), 0.7)
     for axes in rows:
         axes.add_collection(
             LineCollection(
-                [[(t, 0.0), (t, 1.0)] for t in times], colors=EVENT, linestyles=[(0, (4, 2.5))], linewidths=0.7,
+                [[(t, 0.0), (t, top)] for t in times], colors=EVENT, linestyles=[dashes], linewidths=width,
                 zorder=1.5, transform=axes.get_xaxis_transform(), gid="events",
             ),
             autolim=False,

@@ -49,7 +49,7 @@ def strobe_figure(run: Trajectory, count: int = COUNT, *, title: str = "") -> Fi
 
 def shade(k: int, count: int) -> tuple[float, float, float, float]:
     """The colour of one of many instants: from light to dark."""
-    red, green, blue, alpha = matplotlib.colormaps[SCALE](0.92 * (1.0 - k / max(1, count - 1)))
+    red, green, blue, alpha = matplotlib.colormaps[SCALE](0.92 * (1.0 - k / (count - 1)) if count > 1 else 0.0)
     return red, green, blue, alpha
 
 
