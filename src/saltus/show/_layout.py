@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 
 # Inches: above the title's line, below an axis with numbers and a name, between rows without them, at the right.
-TITLE, BELOW, BETWEEN, EDGE = 0.34, 0.52, 0.13, 0.14
+TITLE, BELOW, BETWEEN, EDGE = 0.34, 0.52, 0.17, 0.14
 # Points of a line of text at an axis, and between numbers and names.
 LINE, PAD = 12.5, 5.0
 INCH = 72.0

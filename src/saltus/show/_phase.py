@@ -53,6 +53,8 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
             k = known.index(name)
             _draw(axes, run.x[:, [k, len(known) + k]], arcs, modes)
             axes.set_xlabel(label(name, units[name]))
+            if columns > 1:
+                axes.locator_params(nbins=4)
             texts[number // columns][number % columns] = label(velocities[k], units[velocities[k]])
         if not len(spare):
             beside(grid[0, -1], _legend(modes, run), height)

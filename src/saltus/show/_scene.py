@@ -150,18 +150,17 @@ def scene(
     wide = max(wide, NARROWEST)
     beside(axes, handles, height)
     figure.set_size_inches(wide + 0.75 + legend_width(axes) + EDGE, height)
-    axes.set(xlim=_span(middle[0], wide), ylim=_span(middle[1], height))
+    _fit(axes, middle, size, np.array([wide, height]))
     place(figure, [[axes]], [["y (m)"]], [height])
     axes.set_xlabel("x (m)")
-    # where all stands is known: what is longer than it must be gets more room
     box = axes.get_position()
-    shown = np.array(figure.get_size_inches()) * (box.width, box.height)
-    scale = float((size / shown).max())
-    axes.set(xlim=_span(middle[0], scale * shown[0]), ylim=_span(middle[1], scale * shown[1]))
+    _fit(axes, middle, size, np.array(figure.get_size_inches()) * (box.width, box.height))
     draw_world(axes, system)
     titled(figure, title)
     return figure, axes
 
 
-def _span(middle: float, length: float) -> tuple[float, float]:
-    return middle - 0.5 * length, middle + 0.5 * length
+def _fit(axes: Axes, middle: np.ndarray, size: np.ndarray, inches: np.ndarray) -> None:
+    """Limits of equal scales in axes of a size; what is longer than it must be shows more."""
+    half = 0.5 * float((size / inches).max()) * inches
+    axes.set(xlim=(middle[0] - half[0], middle[0] + half[0]), ylim=(middle[1] - half[1], middle[1] + half[1]))

@@ -170,7 +170,7 @@ def _widen(axes: Axes, panel: Panel) -> None:
     low, high = float(heights.min()), float(heights.max())
     if high - low < 1e-9 * max(1e-3, abs(low), abs(high)):
         middle, half = 0.5 * (low + high), max(0.1 * max(abs(low), abs(high)), 1e-3)
-        axes.set_ylim(middle - half, middle + half)
+        axes.set_ylim(middle - 1.15 * half, middle + 1.15 * half)
 
 
 def _span(panels: Sequence[Panel], run: Trajectory | None) -> tuple[float, float]:
