@@ -75,8 +75,8 @@ class Picture:
         boxes = [(text.get_text(), text.get_window_extent()) for text in self.written.values() if text.get_text()]
         assert boxes
         for text, box in boxes:
-            inside = box.x0 >= -margin and box.y0 >= -margin
-            assert inside and box.x1 <= edge.x1 + margin and box.y1 <= edge.y1 + margin, f"{text!r} leaves the figure"
+            out = max(-box.x0, -box.y0, box.x1 - edge.x1, box.y1 - edge.y1)
+            assert out <= margin, f"{text!r} leaves the figure"
         for (one, a), (other, b) in itertools.combinations(boxes, 2):
             wide = min(a.x1, b.x1) - max(a.x0, b.x0)
             high = min(a.y1, b.y1) - max(a.y0, b.y0)

@@ -76,7 +76,7 @@ def bars_figure(
             middle, at, xerr=[middle - low, high - middle], fmt="none", ecolor=BLACK, elinewidth=1.2, capsize=3.5,
             zorder=3,
         )  # fmt: skip
-        texts = [_told(*row, percent) for row in scale * np.array(rows)]
+        texts = [_told(*row, percent) for row in zip(middle, low, high, strict=True)]
         axes.set_yticks(at, [label(name, "") for name in values])
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
@@ -122,5 +122,3 @@ def _told(value: float, low: float, high: float, percent: bool) -> str:
 def _check_confidence(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence lies between 0 and 1, got {confidence:g}")
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,7 +80,7 @@ def _arcs(run: Trajectory) -> list[tuple[str, slice]]:
     numbers = run.samples.arc
     ends = np.flatnonzero(np.diff(numbers)) + 1
     cuts = [0, *ends.tolist(), len(numbers)]
-    return [(run.arc_modes[numbers[a]], slice(a, b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(run.arc_modes[numbers[a]], slice(a, b)) for a, b in itertools.pairwise(cuts)]
 
 
 def _draw(axes: Axes, rows: np.ndarray, arcs: Sequence[tuple[str, slice]], modes: Sequence[str]) -> None:

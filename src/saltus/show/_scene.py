@@ -10,7 +10,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from saltus.contact import Bar, Wheel
@@ -33,8 +32,8 @@ def positions(system: HybridSystem, names: Sequence[str], states: np.ndarray) ->
     for name in names:
         if name not in points:
             raise unknown_name("point", name, points, system.name)
-    order = list(points)
-    found = np.array(system.once("points", lambda: _places(system))(states[:, : system.mechanism.nq].T, _values(system)))
+    order, places = list(points), system.once("points", lambda: _places(system))
+    found = np.array(places(states[:, : system.mechanism.nq].T, system.parameter_values))
     every = found.T.reshape(len(states), len(order), -1)
     return every[:, [order.index(name) for name in names]]
 
@@ -43,10 +42,6 @@ def _places(system: HybridSystem) -> Any:
     d = system.dynamics
     places = ca.vertcat(*(point.position for point in system.mechanism.points.values()))
     return ca.Function("places", [d.q, d.p], [places])
-
-
-def _values(system: HybridSystem) -> Any:
-    return ca.DM(system.parameter_values)
 
 
 def number_of(system: HybridSystem, expressions: Sequence[Any]) -> np.ndarray:
@@ -72,7 +67,7 @@ class Robot:
         names = list(dict.fromkeys(name for pair in system.skeleton for name in pair))
         pairs = [(names.index(one), names.index(other)) for one, other in system.skeleton]
         wheels = [unit for unit in system.units if isinstance(unit, Wheel) and unit.name in names]
-        sizes = number_of(system, [unit.radius for unit in wheels]) if wheels else []
+        sizes = number_of(system, [unit.radius for unit in wheels])
         radii = {names.index(unit.name): float(size) for unit, size in zip(wheels, sizes, strict=True)}
         return cls(system, names, pairs, radii)
 
@@ -92,15 +87,6 @@ class Robot:
             room[k] = radius
         low, high = at - room[:, None], at + room[:, None]
         return np.nanmin(low, axis=(0, 1)), np.nanmax(high, axis=(0, 1))
-
-
-def draw_robot(axes: Axes, robot: Robot, at: np.ndarray, colour: Any, *, width: float = 2.2, zorder: float = 3) -> None:
-    """A stick figure: links, rims, and dots where its points are."""
-    axes.add_collection(
-        LineCollection(robot.outlines(at), colors=[colour], linewidths=width, zorder=zorder, capstyle="round"),
-        autolim=False,
-    )
-    axes.plot(*at.T, "o", color=colour, ms=1.6 * width, zorder=zorder)
 
 
 def ground_lines(system: HybridSystem) -> list[tuple[float, float, float]]:

@@ -43,7 +43,8 @@ def strobe_figure(run: Trajectory, count: int = COUNT, *, title: str = "") -> Fi
             LineCollection(lines, colors=colours, linewidths=1.8, capstyle="round", zorder=3, gid="links"),
             autolim=False,
         )
-        axes.scatter(*at.reshape(-1, 2).T, s=10, c=np.repeat(shades, len(robot.names), axis=0), zorder=3.1)
+        x, y = at.reshape(-1, 2).T
+        axes.scatter(x, y, s=10, c=np.repeat(shades, len(robot.names), axis=0), zorder=3.1)
     return figure
 
 
