@@ -62,12 +62,11 @@ def test_a_run_has_all_its_figures(figures):
 
 def test_coordinates_and_velocities_are_drawn(jump, pictures):
     d = jump.dataset
-    for name, values, order in (
-        ("coordinates", d.q.sel(coordinate=["x", "y", "theta1", "theta2"]).values, "q"),
-        ("velocities", d.v.sel(velocity=["dx", "dy", "dtheta1", "dtheta2"]).values, "v"),
+    for name, values in (
+        ("coordinates", d.q.sel(coordinate=["x", "y", "theta1", "theta2"]).values),
+        ("velocities", d.v.sel(velocity=["dx", "dy", "dtheta1", "dtheta2"]).values),
     ):
         drawn(pictures[name], [(k // 2, k % 2, d.t.values, values[:, k]) for k in range(4)])
-        assert order
     assert "velocity\ndx, dy (m/s)" in [axes.get_ylabel() for axes in pictures["velocities"].figure.axes]
 
 
@@ -183,6 +182,14 @@ def test_names_are_there_and_clear_of_each_other(pictures, name):
         assert {"stick", "slip-", "flight", "slip+"} <= set(pictures[name].texts)
     units = [text for text in pictures[name].texts if "(" in text]
     assert any("(s)" in text or "(m)" in text or "rad" in text for text in units)
+
+
+def test_what_all_modes_share_is_said_once():
+    picture = Picture(show.coordinates_figure(saltus.simulate(robots.arm(), until=2.0)))
+    assert "theta2:free+" in picture.texts
+    assert any("always hand:closed tip:open" in text.replace("\n", " ") for text in picture.texts)
+    assert not any(text.startswith("hand") for text in picture.texts)
+    picture.check_texts()
 
 
 def test_short_modes_of_a_bounce_are_told(ball):
@@ -402,6 +409,25 @@ def test_states_that_are_no_numbers_leave_gaps(jump):
     assert picture.share(picture.figure.axes[0], run.t[there], run.x[there, 0], colour(0)) > 0.9
     for figure in figures.values():
         show.figure_bytes(figure)
+
+
+def test_the_command_line_writes_all_figures(call, tmp_path):
+    (tmp_path / "out").mkdir()
+    code, _, _ = call("run", "hopper", "--profile", "paper", "--figures", "out")
+    assert code == 0
+    files = {f"hopper-{name}.{form}" for name in NAMES for form in ("png", "svg")}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == files
+
+
+def test_all_figures_of_a_run_are_made_quickly():
+    run = saltus.simulate(robots.rimless_wheel(), until=5.0)
+    taken = []
+    for _ in range(3):
+        begin = time.process_time()
+        for figure in show.run_figures(run).values():
+            show.figure_bytes(figure)
+        taken.append(time.process_time() - begin)
+    assert min(taken) < 2.0
 
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])

@@ -50,6 +50,13 @@ def bands_of(run: Trajectory) -> list[Band]:
     return bands
 
 
+def shared_words(modes: Iterable[str]) -> list[str]:
+    """Words that all of several modes have in common, if something is left of each without them."""
+    words = [mode.split(" ") for mode in dict.fromkeys(modes)]
+    common = [word for word in words[0] if all(word in others for others in words[1:])]
+    return common if len(words) > 1 and all(len(others) > len(common) for others in words) else []
+
+
 def tint(colour: str, light: float) -> tuple[float, float, float]:
     """A colour mixed with white until it is as light in grey as it should be."""
     rgb = np.array(to_rgb(colour))
@@ -133,11 +140,15 @@ class Name:
 
 
 def names_of(bands: Sequence[Band], scale: float) -> list[Name]:
-    """Names that have room; the longer a band, the sooner it is named, upright if it is too short."""
+    """Names that have room, without what all have in common; the longer a band, the sooner it is named.
+
+    One that is too short is named upright.
+    """
+    common = shared_words(band.mode for band in bands)
     named: list[Name] = []
     taken: list[tuple[float, float]] = []
     for band in sorted(bands, key=lambda band: band.begin - band.end):
-        lines = band.mode.split(" ")
+        lines = [word for word in band.mode.split(" ") if word not in common]
         width = max(text_width(line, SIZE) for line in lines)
         upright = width + SPACE > (band.end - band.begin) * scale
         half = 0.5 * (HEIGHT * len(lines) if upright else width)

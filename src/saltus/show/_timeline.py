@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from saltus.engine import Trajectory
 from saltus.show._figure import GREY, look, sheet, style
 from saltus.show._layout import INCH, LINE, beside, place, titled
-from saltus.show._modes import Name, apart, bands_of, draw_bands, draw_events, draw_names, joined, names_of, room_above
+from saltus.show._modes import Name, apart, bands_of, draw_bands, draw_events, draw_names, joined, names_of, room_above, shared_words
 
 WIDTH, ALONE, STACKED = 6.8, 2.3, 1.65
 # More events than this are ticks at the foot of the axes.
@@ -116,7 +116,9 @@ class _Marks:
     def _left_out(self) -> str:
         """What is to be said about names and lines for which there is no room."""
         unnamed, events = len(self.named) - len(self.names), len(self.bands) - 1
-        notes = [f"{unnamed} short mode{'s' if unnamed > 1 else ''} not named"] if unnamed else []
+        common = shared_words(band.mode for band in self.bands)
+        notes = [f"always {' '.join(common)}"] if common else []
+        notes += [f"{unnamed} short mode{'s' if unnamed > 1 else ''} not named"] if unnamed else []
         if self.crowded:
             notes.append(f"{events} events as ticks at the foot")
         elif events > len(self.shown):
