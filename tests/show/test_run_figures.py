@@ -118,8 +118,8 @@ def test_forces_are_drawn(jump, pictures):
     axes = pictures["force-ratio"].figure.axes[0]
     # nothing is drawn where there is no normal force
     flight = jump.t[~there]
-    everywhere = np.linspace(*axes.get_ylim(), 40)[1:-1]
-    assert not pictures["force-ratio"].near(axes, np.full(38, flight.mean()), everywhere, colour(0)).any()
+    everywhere = np.linspace(*axes.get_ylim(), 300)
+    assert not pictures["force-ratio"].near(axes, np.full(300, flight.mean()), everywhere, colour(0)).any()
     for side in (-0.3, 0.3):
         assert pictures["force-ratio"].share(axes, flight, np.full(len(flight), side), RED) > SEEN
 

@@ -15,7 +15,18 @@ from matplotlib.lines import Line2D
 from saltus.engine import Trajectory
 from saltus.show._figure import GREY, look, sheet, style
 from saltus.show._layout import INCH, LINE, beside, place, titled
-from saltus.show._modes import Name, apart, bands_of, draw_bands, draw_events, draw_names, joined, names_of, room_above, shared_words
+from saltus.show._modes import (
+    Name,
+    apart,
+    bands_of,
+    draw_bands,
+    draw_events,
+    draw_names,
+    joined,
+    names_of,
+    room_above,
+    shared_words,
+)
 
 WIDTH, ALONE, STACKED = 6.8, 2.3, 1.65
 # More events than this are ticks at the foot of the axes.
