@@ -52,6 +52,12 @@ class Picture:
             found.append(bool((np.abs(part - rgb).max(axis=2) < tolerance).any()))
         return np.array(found)
 
+    def count(self, axes, x, y, colour, *, reach, tolerance=0.25):
+        """How many pixels about a place have a colour."""
+        ((column, row),) = self.places(axes, [x], [y])
+        part = self.pixels[row - reach : row + reach + 1, column - reach : column + reach + 1]
+        return int((np.abs(part - to_rgb(colour)).max(axis=2) < tolerance).sum())
+
     def share(self, axes, x, y, colour, **how):
         """At how much of a curve its colour is seen."""
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)

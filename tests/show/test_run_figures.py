@@ -287,7 +287,8 @@ def test_paths_are_drawn_with_their_events(jump, pictures):
     for k in range(3):
         assert picture.share(axes, *ways[:, k].T, colour(k)) > SEEN
     marks = foot_knee_hip(jump, [event.t for event in jump.events[:-1]])[:, 2]
-    assert picture.near(axes, *marks.T, colour(2)).all()
+    # more than the line through them
+    assert all(picture.count(axes, *mark, colour(2), reach=4) > 40 for mark in marks)
     assert {"P", "Q", "R", "start", "event"} <= set(picture.texts)
     one = Picture(show.paths_figure(jump, ["R"]))
     assert one.share(one.figure.axes[0], *ways[:, 2].T, colour(0)) > 0.8
@@ -303,6 +304,17 @@ def test_the_ground_is_where_it_is():
         y = np.tan(run.system.values["slope"]) * x
         inside = (y > axes.get_ylim()[0]) & (y < axes.get_ylim()[1])
         assert picture.share(axes, x[inside], y[inside], GREY) > 0.6
+
+
+def test_long_titles_and_names_have_room(jump):
+    words = "a title that is much longer than the figure is wide, so that it is broken into lines, which have room "
+    for figure in (
+        show.coordinates_figure(jump, title=2 * words),
+        show.snapshots_figure(jump, title=2 * words),
+        show.series_figure([0.0, 1.0], {3 * "a very long name of a series, ": [0.0, 1.0], "b": [1.0, 2.0]}, run=jump),
+    ):
+        Picture(figure).check_texts()
+        assert figure.axes[0].get_window_extent().width > 200
 
 
 # -- anyone's own series -----------------------------------------------------------------------------------

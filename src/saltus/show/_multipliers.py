@@ -16,7 +16,7 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits import FixedPoint
 from saltus.gaits._continuation import UNIT
 from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, PURPLE, gait_title, look, sheet
-from saltus.show._layout import EDGE, beside, legend_width, place, text_width, titled
+from saltus.show._layout import EDGE, beside, legend_width, place, text_width
 from saltus.show._scene import CIRCLE
 
 # Beyond the unit circle the plane is drawn by the logarithm, if the largest multiplier is beyond this.
@@ -55,12 +55,11 @@ def multipliers_figure(found: FixedPoint | Mapping[str, Any] | Any, *, title: st
         handles += [Line2D([], [], ls="", label=note) for note in told]
         beside(axes, handles, SIDE)
         figure.set_size_inches(SIDE + 0.75 + legend_width(axes) + EDGE, SIDE)
-        place(figure, [[axes]], [["imaginary part"]], [SIDE])
+        shown = gait_title(found.gait, "multipliers") if isinstance(found, FixedPoint) else "multipliers"
+        place(figure, [[axes]], [["imaginary part"]], [SIDE], title or shown)
         axes.set_xlim(*(np.array([-edge, edge]) * _shape(axes)))
         _write(axes, numbers)
         axes.set_xlabel("real part" + ("; beyond the circle by the logarithm" if folded else ""))
-        shown = gait_title(found.gait, "multipliers") if isinstance(found, FixedPoint) else "multipliers"
-        titled(figure, title or shown)
     return figure
 
 

@@ -17,7 +17,7 @@ from saltus.contact._unit import GRIP, GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.show._figure import GREY, sheet
-from saltus.show._layout import EDGE, beside, legend_width, place, titled
+from saltus.show._layout import EDGE, beside, legend_width, place
 
 # Widest and highest axes and those that are least so, inches.
 WIDEST, HIGHEST, NARROWEST, LOWEST = 5.9, 4.2, 2.6, 1.4
@@ -137,12 +137,11 @@ def scene(
     beside(axes, handles, height)
     figure.set_size_inches(wide + 0.75 + legend_width(axes) + EDGE, height)
     _fit(axes, middle, size, np.array([wide, height]))
-    place(figure, [[axes]], [["y (m)"]], [height])
+    place(figure, [[axes]], [["y (m)"]], [height], title)
     axes.set_xlabel("x (m)")
     box = axes.get_position()
     _fit(axes, middle, size, np.array(figure.get_size_inches()) * (box.width, box.height))
     draw_world(axes, system)
-    titled(figure, title)
     return figure, axes
 
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from saltus.engine import Trajectory
 from saltus.show._figure import GREY, look, sheet, style
-from saltus.show._layout import INCH, LINE, beside, place, titled
+from saltus.show._layout import INCH, LINE, beside, place
 from saltus.show._modes import (
     Name,
     apart,
@@ -85,12 +85,11 @@ def timeline(panels: Sequence[Panel], title: str, run: Trajectory | None = None)
         marks = None if run is None else _Marks(run, rows)
         grid, names = [[axes] for axes in rows], [[panel.what] for panel in panels]
         if marks is None:
-            place(figure, grid, names, heights)
+            place(figure, grid, names, heights, title)
             rows[-1].set_xlabel("time (s)")
         else:
-            place(figure, grid, names, heights, around=marks.room)
+            place(figure, grid, names, heights, title, around=marks.room)
             marks.draw()
-        titled(figure, title)
     return figure
 
 
