@@ -1,13 +1,10 @@
 """Pictures and pages of what runs and gaits left behind; nothing here knows a robot."""
 
-<<<<<<< HEAD
 from saltus.show._all import run_figures
+from saltus.show._animation import save_animation
 from saltus.show._bars import bars_figure, mean_interval, wilson_interval
 from saltus.show._document import Document, check_html, versions
 from saltus.show._energies import energies_figure
-=======
-from saltus.show._animation import save_animation
->>>>>>> show-anim
 from saltus.show._family import family_figure
 from saltus.show._figure import FORMS, figure_bytes, save_figure
 from saltus.show._forces import force_ratio_figure, forces_figure, normal_force_figure
@@ -43,14 +40,11 @@ __all__ = [
     "multipliers_figure",
     "normal_force_figure",
     "painleve_figure",
-<<<<<<< HEAD
     "paths_figure",
     "phase_figure",
     "report",
     "run_figures",
-=======
     "save_animation",
->>>>>>> show-anim
     "save_figure",
     "series_figure",
     "side_by_side_figure",

@@ -13,7 +13,7 @@ from scipy import stats
 
 from saltus.errors import InputError
 from saltus.show._figure import BLACK, SKY, label, look, sheet
-from saltus.show._layout import place, text_width, titled
+from saltus.show._layout import place, text_width
 
 # Inches of a bar and its gap.
 BAR = 0.36
@@ -76,18 +76,19 @@ def bars_figure(
             middle, at, xerr=[middle - low, high - middle], fmt="none", ecolor=BLACK, elinewidth=1.2, capsize=3.5,
             zorder=3,
         )  # fmt: skip
-        texts = [_told(*row, percent) for row in scale * np.array(rows)]
+        texts = [_told(*row, percent) for row in zip(middle, low, high, strict=True)]
         axes.set_yticks(at, [label(name, "") for name in values])
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
         axes.set_ylim(-0.6, len(rows) - 0.4)
-        place(figure, [[axes]], [[""]], [height])
+        place(figure, [[axes]], [[""]], [height], title or what or "values")
         _make_room(axes, np.minimum(low, 0.0).min(), high, texts)
         for text, x, y in zip(texts, np.maximum(high, 0.0), at, strict=True):
             axes.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center", fontsize=8.5)
+        if percent:
+            axes.set_xticks(np.arange(0.0, 101.0, 20.0))
         shown = "%" if percent else unit
         axes.set_xlabel(f"{what} ({shown})" if shown else what)
-        titled(figure, title or what or "values")
     return figure
 
 

@@ -10,8 +10,8 @@ from saltus.engine._audit import energy_residual
 from saltus.show._figure import RED
 from saltus.show._timeline import Curve, Level, Panel, timeline
 
-# What is smaller is drawn as this, since a logarithm has no zero, J.
-LEAST = 1e-18
+# What is a smaller share of the limit is drawn as this, since a logarithm has no zero.
+LEAST = 1e-8
 
 
 def energies_figure(run: Trajectory, *, title: str = "") -> Figure:
@@ -42,9 +42,11 @@ def _curves(run: Trajectory, rows: dict[str, np.ndarray]) -> list[Curve]:
 def _balance(run: Trajectory) -> Panel:
     """How far energy, work and losses are from adding up, at the ends of all steps."""
     check, s = run.check()["energy balance"], run.mesh
+    limit = check.limit if 0.0 < check.limit < np.inf else 1.0
     with np.errstate(invalid="ignore"):
-        missed = np.abs(energy_residual(s))
-    seen = missed[np.isfinite(missed) & (missed > 0.0)]
-    curve = Curve("balance\nmissed by", s.t, np.maximum(missed, seen.min() if seen.size else LEAST))
-    levels = [Level(check.limit, f"limit {check.limit:.1e} J", RED)] if 0.0 < check.limit < np.inf else []
-    return Panel("balance\nmissed by (J)", [curve], levels, log=True, named=True)
+        missed = np.maximum(np.abs(energy_residual(s)), LEAST * limit)
+    highest = float(missed[np.isfinite(missed)].max(initial=limit))
+    return Panel(
+        "balance\nmissed by (J)", [Curve("missed by", s.t, missed)], [Level(limit, f"limit {limit:.1e} J", RED)],
+        (0.5 * LEAST * limit, 10.0 * highest), log=True, named=True,
+    )  # fmt: skip

@@ -15,44 +15,44 @@ from saltus.errors import InputError, unknown_name
 from saltus.show._figure import RED, label
 from saltus.show._timeline import Curve, Level, Panel, timeline
 
-WORDS = {"t": "tangential", "n": "normal", "q": ""}
-
 
 def forces_figure(run: Trajectory, *, title: str = "") -> Figure:
     """Forces of all units that have any, a panel for each kind; those that never act are only told."""
     if not run.system.row_names:
         raise InputError(f"{run.system.name} has no contacts, grips or joints that could bear a force")
-    panels = [
-        *_panel(run, "normal force\nof the ground (N)", GROUND, ("n",)),
-        *_panel(run, "tangential force\nof the ground (N)", GROUND, ("t",)),
-        *_panel(run, "force of grips (N)", GRIP, ("x", "y")),
-        *_panel(run, "torque of friction\nand stops (N m)", JOINT, ("q",), "N m"),
-        *_panel(run, "force of friction\nand stops (N)", JOINT, ("q",), "N"),
+    idle = [one.name for k, one in enumerate(run.system.units) if one.rows and not _acts(run, k)]
+    every = [
+        _panel(run, "normal force\nof the ground (N)", GROUND, ("n",)),
+        _panel(run, "tangential force\nof the ground (N)", GROUND, ("t",)),
+        _panel(run, "force of grips (N)", GRIP, ("x", "y")),
+        _panel(run, "torque of friction\nand stops (N m)", JOINT, ("q",), "N m"),
+        _panel(run, "force of friction\nand stops (N)", JOINT, ("q",), "N"),
     ]
-    acting = [panel for panel in panels if panel.curves]
-    idle = sorted({name for panel in panels for name in panel.notes})
-    if not acting:
+    panels = [panel for panel in every if panel.curves]
+    if not panels:
         zeros = [Curve(label(name, ""), run.t, np.zeros(len(run.t))) for name in idle]
-        acting = [Panel("contact forces (N)", zeros)]
+        panels = [Panel("contact forces (N)", zeros, [Level(0.0)], named=True)]
     told = f"; never acting: {', '.join(label(name, '') for name in idle)}" if idle else ""
-    panels = [Panel(p.what, p.curves, [Level(0.0)], named=True) for p in acting]
     return timeline(panels, title or f"{run.system.name}: contact forces{told}", run)
 
 
-def _panel(run: Trajectory, text: str, kind: int, directions: Sequence[str], unit: str = "") -> list[Panel]:
-    """Curves of all units of a kind that ever act, and the names of those that do not."""
-    curves, idle = [], []
-    for one, first in zip(run.system.units, run.system.first_rows, strict=False):
-        if one.kind != kind or (unit and _unit(one) != unit):
+def _acts(run: Trajectory, k: int) -> bool:
+    """Whether a unit ever bears a force."""
+    rows = slice(run.system.first_rows[k], run.system.first_rows[k + 1])
+    return bool((run.samples.forces[:, rows] != 0.0).any())
+
+
+def _panel(run: Trajectory, text: str, kind: int, directions: Sequence[str], unit: str = "") -> Panel:
+    """Curves of all units of a kind that ever act."""
+    curves = []
+    for k, one in enumerate(run.system.units):
+        if one.kind != kind or (unit and _unit(one) != unit) or not _acts(run, k):
             continue
-        rows = [(d, run.samples.forces[:, first + k]) for k, (d, _) in enumerate(one.rows) if d in directions]
-        if not any((values != 0.0).any() for _, values in rows):
-            idle.append(one.name)
-        elif len(directions) == 1:
-            curves += [Curve(label(one.name, ""), run.t, values) for _, values in rows]
-        else:
-            curves += [Curve(f"{label(one.name, '')}, {direction}", run.t, values) for direction, values in rows]
-    return [Panel(text, curves, notes=idle)] if curves or idle else []
+        for row, (direction, _) in enumerate(one.rows, run.system.first_rows[k]):
+            if direction in directions:
+                name = label(one.name, "") + (f", {direction}" if len(directions) > 1 else "")
+                curves.append(Curve(name, run.t, run.samples.forces[:, row]))
+    return Panel(text, curves, [Level(0.0)], named=True)
 
 
 def _unit(unit: Unit) -> str:
@@ -112,5 +112,6 @@ def _contacts(run: Trajectory, unit: str | None) -> list[tuple[str, int, float]]
         if unit not in contacts:
             raise unknown_name("ground contact", unit, contacts, system.name)
         return [contacts[unit]]
-    bearing = [one for one in contacts.values() if (run.samples.forces[:, one[1] + 1] != 0.0).any()]
+    acting = {one.name for k, one in enumerate(system.units) if _acts(run, k)}
+    bearing = [one for name, one in contacts.items() if name in acting]
     return bearing or list(contacts.values())[:1]

@@ -7,23 +7,17 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 
 # Inches: above the title's line, below an axis with numbers and a name, between rows without them, at the right.
-TITLE, BELOW, BETWEEN, EDGE = 0.34, 0.52, 0.13, 0.14
-# Points of a line of text at an axis, and between numbers and names.
-LINE, PAD = 12.5, 5.0
+TITLE, BELOW, BETWEEN, EDGE = 0.34, 0.52, 0.17, 0.14
+# Narrowest axes, inches; beside longer texts the figure becomes wider.
+LEAST = 1.5
+# Points of a line of text at an axis and in the title, and between numbers and names.
+LINE, TITLE_LINE, PAD = 12.5, 15.0, 5.0
 INCH = 72.0
-
-
-def titled(figure: Figure, text: str) -> None:
-    """A title at the top left, in lines that are not wider than the figure."""
-    width, height = figure.get_size_inches()
-    shown = textwrap.fill(text, max(20, int(12.0 * width)))
-    figure.text(0.1 / width, 1.0 - 0.08 / height, shown, ha="left", va="top", fontsize=11)
 
 
 def place(
@@ -31,11 +25,12 @@ def place(
     grid: Sequence[Sequence[Axes]],
     names: Sequence[Sequence[str]],
     heights: Sequence[float],
+    title: str,
     *,
-    above: Callable[[float], float] = lambda _: 0.1,
+    around: Callable[[float], tuple[float, float]] = lambda _: (0.1, 0.0),
     between: float = BETWEEN,
 ) -> None:
-    """Rows and columns of axes, with what stands left, right and below of them; the figure becomes as high as needed.
+    """A title, rows and columns of axes, and what stands around them; the figure becomes as large as that needs.
 
     Parameters
     ----------
@@ -43,8 +38,8 @@ def place(
         What each axis of heights shows.
     heights
         Of the rows, inches.
-    above
-        Room between the title and the first row for a width of the axes, inches.
+    around
+        More room above the first row and below the last for a width of the axes, inches.
     between
         Room between rows, inches.
     """
@@ -52,17 +47,22 @@ def place(
     high = TITLE + sum(heights) + between * (len(heights) - 1) + BELOW
     figure.set_size_inches(width, high)
     _put(figure, grid, heights, [0.9] * columns, [EDGE] * columns, TITLE, between)
-    numbers = [max(_beside(row[k]) for row in grid if row[k].get_visible()) for k in range(columns)]
+    numbers = [max(_beside(row[k]) for row in grid if row[k].axison) for k in range(columns)]
     lines = [
         max(_wrapped(name, height).count("\n") + 1 for name, height in zip(column, heights, strict=True))
         for column in zip(*names, strict=True)
     ]
-    left = [(number + PAD + LINE * count + 2.0) / INCH for number, count in zip(numbers, lines, strict=True)]
+    left = [(number + PAD + LINE * count + 5.0) / INCH for number, count in zip(numbers, lines, strict=True)]
     right = [max(legend_width(row[k]) for row in grid) + EDGE for k in range(columns)]
-    wide = (width - sum(left) - sum(right)) / columns
-    top = TITLE + above(wide)
-    figure.set_size_inches(width, high - TITLE + top)
+    wide = max((width - sum(left) - sum(right)) / columns, LEAST)
+    width = wide * columns + sum(left) + sum(right)
+    above, below = around(wide)
+    shown = textwrap.fill(title, max(20, int(12.0 * width)))
+    top = TITLE + above + shown.count("\n") * TITLE_LINE / INCH
+    high += top - TITLE + below
+    figure.set_size_inches(width, high)
     _put(figure, grid, heights, left, right, top, between)
+    figure.text(0.1 / width, 1.0 - 0.08 / high, shown, ha="left", va="top", fontsize=11)
     for row, texts, height in zip(grid, names, heights, strict=True):
         for axes, text, room in zip(row, texts, numbers, strict=True):
             axes.set_ylabel(_wrapped(text, height))
@@ -123,8 +123,3 @@ def _wrapped(text: str, height: float) -> str:
 def text_width(text: str, size: float) -> float:
     """Width of a line of text, points."""
     return float(TextPath((0.0, 0.0), text, size=size).get_extents().width) if text.strip() else 0.0
-
-
-def finite(values: np.ndarray) -> np.ndarray:
-    """Values with gaps where they are not finite."""
-    return np.where(np.isfinite(values), values, np.nan)

@@ -17,13 +17,15 @@ from saltus.show._layout import INCH, text_width
 # Size of the name of a mode, its height, and the least space between two names, in points.
 SIZE, HEIGHT, SPACE = 8.0, 9.6, 3.0
 # Lines of events that are nearer to each other than this are one, in points.
-NEAREST = 1.5
+NEAREST = 2.0
 # What a mode's band is tinted with, and how light it is in grey; neighbours differ in both.
 TINTS = (
-    (SKY, 0.955), (ORANGE, 0.89), (GREEN, 0.925), (PURPLE, 0.86),
-    (YELLOW, 0.955), (BLUE, 0.88), (RED, 0.92), (GREY, 0.85),
+    (SKY, 0.96), (ORANGE, 0.905), (GREEN, 0.935), (PURPLE, 0.88),
+    (YELLOW, 0.955), (BLUE, 0.895), (RED, 0.93), (GREY, 0.87),
 )  # fmt: skip
 EVENT = "#6E6E6E"
+# How high ticks are, as a share of the axes.
+FOOT = 0.04
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ def bands_of(run: Trajectory) -> list[Band]:
     return bands
 
 
+def shared_words(modes: Iterable[str]) -> list[str]:
+    """Words that all of several modes have in common, if something is left of each without them."""
+    words = [mode.split(" ") for mode in dict.fromkeys(modes)]
+    common = [word for word in words[0] if all(word in others for others in words[1:])]
+    return common if len(words) > 1 and all(len(others) > len(common) for others in words) else []
+
+
 def tint(colour: str, light: float) -> tuple[float, float, float]:
     """A colour mixed with white until it is as light in grey as it should be."""
     rgb = np.array(to_rgb(colour))
@@ -61,29 +70,34 @@ def tints(modes: Iterable[str]) -> dict[str, tuple[float, float, float]]:
     return {mode: tint(*TINTS[k % len(TINTS)]) for k, mode in enumerate(dict.fromkeys(modes))}
 
 
+def joined(bands: Sequence[Band]) -> list[Band]:
+    """The same with those of one mode that touch as one."""
+    found: list[Band] = []
+    for band in bands:
+        if found and found[-1].mode == band.mode:
+            found[-1] = Band(band.mode, found[-1].begin, band.end)
+        else:
+            found.append(band)
+    return found
+
+
 def draw_bands(rows: Sequence[Axes], bands: Sequence[Band]) -> None:
     """Tints from the bottom to the top of axes."""
     colours = tints(band.mode for band in bands)
-    joined: list[Band] = []
-    for band in bands:  # those of one mode that touch are one
-        if joined and joined[-1].mode == band.mode:
-            joined[-1] = Band(band.mode, joined[-1].begin, band.end)
-        else:
-            joined.append(band)
-    corners = [[(b.begin, 0.0), (b.end, 0.0), (b.end, 1.0), (b.begin, 1.0)] for b in joined if b.end > b.begin]
-    shades = [colours[b.mode] for b in joined if b.end > b.begin]
+    parts = [band for band in joined(bands) if band.end > band.begin]
+    corners = [[(b.begin, 0.0), (b.end, 0.0), (b.end, 1.0), (b.begin, 1.0)] for b in parts]
     for axes in rows:
         axes.add_collection(
             PolyCollection(
-                corners, facecolors=shades, linewidths=0.0, zorder=0.2, transform=axes.get_xaxis_transform(),
-                gid="bands",
+                corners, facecolors=[colours[b.mode] for b in parts], linewidths=0.0, zorder=0.2,
+                transform=axes.get_xaxis_transform(), gid="bands",
             ),
             autolim=False,
         )  # fmt: skip
 
 
-def draw_events(rows: Sequence[Axes], times: Sequence[float], scale: float) -> int:
-    """A dashed line at each event, as far as lines can be told apart; how many are left out.
+def apart(times: Sequence[float], scale: float) -> list[float]:
+    """Those of some times at which lines can be told apart.
 
     Parameters
     ----------
@@ -94,15 +108,20 @@ def draw_events(rows: Sequence[Axes], times: Sequence[float], scale: float) -> i
     for t in times:
         if not shown or (t - shown[-1]) * scale >= NEAREST:
             shown.append(t)
+    return shown
+
+
+def draw_events(rows: Sequence[Axes], times: Sequence[float], *, foot: bool = False) -> None:
+    """A dashed line at each of some times, or a tick at the foot of the axes."""
+    top, dashes, width = (FOOT, "-", 0.3) if foot else (1.0, (0, (4, 2.5)), 0.7)
     for axes in rows:
         axes.add_collection(
             LineCollection(
-                [[(t, 0.0), (t, 1.0)] for t in shown], colors=EVENT, linestyles=[(0, (4, 2.5))], linewidths=0.7,
+                [[(t, 0.0), (t, top)] for t in times], colors=EVENT, linestyles=[dashes], linewidths=width,
                 zorder=1.5, transform=axes.get_xaxis_transform(), gid="events",
             ),
             autolim=False,
         )  # fmt: skip
-    return len(times) - len(shown)
 
 
 @dataclass(frozen=True)
@@ -121,11 +140,15 @@ class Name:
 
 
 def names_of(bands: Sequence[Band], scale: float) -> list[Name]:
-    """Names that have room; the longer a band, the sooner it is named, upright if it is too short."""
+    """Names that have room, without what all have in common; the longer a band, the sooner it is named.
+
+    One that is too short is named upright.
+    """
+    common = shared_words(band.mode for band in bands)
     named: list[Name] = []
     taken: list[tuple[float, float]] = []
     for band in sorted(bands, key=lambda band: band.begin - band.end):
-        lines = band.mode.split(" ")
+        lines = [word for word in band.mode.split(" ") if word not in common]
         width = max(text_width(line, SIZE) for line in lines)
         upright = width + SPACE > (band.end - band.begin) * scale
         half = 0.5 * (HEIGHT * len(lines) if upright else width)

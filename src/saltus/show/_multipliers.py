@@ -16,13 +16,15 @@ from saltus.errors import InputError, SaltusError
 from saltus.gaits import FixedPoint
 from saltus.gaits._continuation import UNIT
 from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, PURPLE, gait_title, look, sheet
-from saltus.show._layout import beside, place, titled
+from saltus.show._layout import EDGE, beside, legend_width, place, text_width
 from saltus.show._scene import CIRCLE
 
 # Beyond the unit circle the plane is drawn by the logarithm, if the largest multiplier is beyond this.
 FAR = 4.0
 # As many of each set get their number.
 NUMBERED = 2
+# Inches of a side of the axes, and points of the size of numbers.
+SIDE, SIZE = 3.6, 8.0
 _LOOKS = ((BLUE, "o"), (ORANGE, "D"), (GREEN, "^"), (PURPLE, "s"))
 INSIDE = "#EAF3F8"
 
@@ -40,22 +42,24 @@ def multipliers_figure(found: FixedPoint | Mapping[str, Any] | Any, *, title: st
     folded = largest > FAR
     edge = 1.25 * max(1.0, _radius(largest, folded))
     with look():
-        figure = sheet(6.4, 4.6)
+        figure = sheet(6.4, SIDE)
         axes = figure.add_subplot()
-        axes.set_aspect("equal", adjustable="datalim")
         axes.set(xlim=(-edge, edge), ylim=(-edge, edge))
         _rings(axes, edge, folded)
         handles = []
+        numbers = []
         for (name, values), (colour, mark) in zip(sets.items(), _LOOKS * (1 + len(sets) // 4), strict=False):
-            _draw(axes, values, colour, mark, folded)
+            numbers += _draw(axes, values, colour, mark, folded)
             handles.append(Line2D([], [], ls="", marker=mark, color=colour, label=f"{name} ({_verdict(values)})"))
         handles.append(Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, label="open: outside, unstable"))
         handles += [Line2D([], [], ls="", label=note) for note in told]
-        beside(axes, handles, 3.4)
-        place(figure, [[axes]], [["imaginary part"]], [3.6])
-        axes.set_xlabel("real part" + ("; beyond the circle by the logarithm" if folded else ""))
+        beside(axes, handles, SIDE)
+        figure.set_size_inches(SIDE + 0.75 + legend_width(axes) + EDGE, SIDE)
         shown = gait_title(found.gait, "multipliers") if isinstance(found, FixedPoint) else "multipliers"
-        titled(figure, title or shown)
+        place(figure, [[axes]], [["imaginary part"]], [SIDE], title or shown)
+        axes.set_xlim(*(np.array([-edge, edge]) * _shape(axes)))
+        _write(axes, numbers)
+        axes.set_xlabel("real part" + ("; beyond the circle by the logarithm" if folded else ""))
     return figure
 
 
@@ -106,22 +110,43 @@ def _rings(axes: Axes, edge: float, folded: bool) -> None:
         )  # fmt: skip
 
 
-def _draw(axes: Axes, values: np.ndarray, colour: str, mark: str, folded: bool) -> None:
+def _draw(
+    axes: Axes, values: np.ndarray, colour: str, mark: str, folded: bool
+) -> list[tuple[str, np.ndarray, str, bool]]:
+    """Marks of a set; the numbers of the largest, where they belong, their colour and whether they stand above."""
     size = np.abs(values)
     share = np.array([_radius(one, folded) / one if one > 0 else 1.0 for one in size])
     places = np.column_stack([values.real, values.imag]) * share[:, None]
     out = size > 1.0 + UNIT
     axes.plot(*places[~out].T, mark, color=colour, ms=6.0, zorder=3, clip_on=False)
     axes.plot(*places[out].T, mark, mec=colour, mfc="white", mew=1.5, ms=6.0, zorder=3, clip_on=False)
-    for k in np.argsort(-size, kind="stable")[:NUMBERED]:
-        if values[k].imag < -1e-12:  # its conjugate has the number
+    # of two that are conjugate one has the number of both
+    upper = [k for k in np.argsort(-size, kind="stable") if values[k].imag > -1e-12][:NUMBERED]
+    above = mark in "o^"
+    return [(_number(values[k]), places[k] * (1.0, 1.0 if above else -1.0), colour, above) for k in upper]
+
+
+def _write(axes: Axes, numbers: list[tuple[str, np.ndarray, str, bool]]) -> None:
+    """Numbers beside their marks, unless another is there already."""
+    taken: list[tuple[float, float, float]] = []
+    for text, place_of, colour, above in numbers:
+        points = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+        x, y = axes.transData.transform(place_of) * points + (0.0, 12.0 if above else -12.0)
+        half = 0.5 * text_width(text, SIZE) + 3.0
+        if any(abs(x - other) < half + room and abs(y - level) < 1.4 * SIZE for other, level, room in taken):
             continue
-        up = mark in "o^"
+        taken.append((x, y, half))
         axes.annotate(
-            _number(values[k]), tuple(places[k]), (0, 8 if up else -8), textcoords="offset points", ha="center",
-            va="bottom" if up else "top", fontsize=8, color=colour, zorder=4,
+            text, tuple(place_of), (0, 8 if above else -8), textcoords="offset points", ha="center",
+            va="bottom" if above else "top", fontsize=SIZE, color=colour, zorder=4,
             path_effects=[withStroke(linewidth=2.2, foreground="white")],
         )  # fmt: skip
+
+
+def _shape(axes: Axes) -> float:
+    """Width over height of axes."""
+    box = axes.get_window_extent()
+    return float(box.width / box.height)
 
 
 def _number(value: complex) -> str:

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
 from saltus.show._figure import BLACK, STYLES, label, look, sheet
-from saltus.show._layout import BELOW, beside, place, titled
+from saltus.show._layout import BELOW, beside, place
 
 # The mark of a mode stands in the middle of its arcs, but on no more than so many of them.
 MARKS, MARKED = "osD^vPX*", 12
@@ -44,8 +44,9 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
         grid = figure.subplots(rows, columns, squeeze=False)
         arcs = _arcs(run)
         modes = list(dict.fromkeys(mode for mode, _ in arcs))
-        for axes in grid.ravel()[len(chosen) :]:
-            axes.set_visible(False)
+        spare = grid.ravel()[len(chosen) :]
+        for axes in spare:
+            axes.set_axis_off()
         texts = [[""] * columns for _ in range(rows)]
         velocities = list(run.system.mechanism.velocities)
         units = {**run.system.mechanism.coordinates, **run.system.mechanism.velocities}
@@ -53,12 +54,18 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
             k = known.index(name)
             _draw(axes, run.x[:, [k, len(known) + k]], arcs, modes)
             axes.set_xlabel(label(name, units[name]))
+            if columns > 1:
+                axes.locator_params(nbins=4)
             texts[number // columns][number % columns] = label(velocities[k], units[velocities[k]])
-        beside(grid[0, -1], _legend(modes, run), height)
-        place(figure, grid.tolist(), texts, [height] * rows, between=BELOW + 0.12)
+        if not len(spare):
+            beside(grid[0, -1], _legend(modes, run), height)
         still = [label(name, "") for name in known if name not in chosen] if names is None else []
         told = f"; {', '.join(still)} never move{'s' if len(still) == 1 else ''}" if still else ""
-        titled(figure, title or f"{run.system.name}: phase portraits{told}")
+        shown = title or f"{run.system.name}: phase portraits{told}"
+        place(figure, grid.tolist(), texts, [height] * rows, shown, between=BELOW + 0.12)
+        if len(spare):  # there is room for the legend
+            beside(spare[0], _legend(modes, run), height)
+            spare[0].get_legend().set_bbox_to_anchor((0.0, 0.5), spare[0].transAxes)
     return figure
 
 

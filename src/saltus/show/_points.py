@@ -12,7 +12,7 @@ import numpy as np
 
 from saltus.contact import Bar, Grip, GroundPoint, Line, Wall, Wheel
 from saltus.contact._unit import GRIP, GROUND
-from saltus.errors import InputError
+from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
 
@@ -100,7 +100,7 @@ class Points:
     def index(self, name: str) -> int:
         """The place of a point."""
         if name not in self._points:
-            raise InputError(f"{self.system.name} has no point {name!r}; it has {', '.join(self.names) or 'none'}")
+            raise unknown_name("point", name, self.names, self.system.name)
         return self.names.index(name)
 
     def positions(self, states: np.ndarray) -> np.ndarray:

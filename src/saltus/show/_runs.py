@@ -18,6 +18,8 @@ KINDS = {
 }  # fmt: skip
 # Limits that are further away than so many times the largest input are told, not drawn.
 FAR = 5.0
+# Longer names of series stand in the legend alone.
+MOST_LETTERS = 30
 
 
 def coordinates_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: str = "") -> Figure:
@@ -115,7 +117,9 @@ def series_figure(
         curve = Curve(name, times, values)
         missing = f"\n{curve.missing} of {len(values)} values missing" if curve.missing else ""
         curves.append(Curve(label(name, "") + missing, times, values))
-    panel = Panel(what(list(series), unit), curves)
+    names = ", ".join(label(name, "") for name in series)
+    shown = names if len(names) <= MOST_LETTERS else "values"
+    panel = Panel(shown if unit in ("", "1") else f"{shown} ({unit.replace('^2', '²')})", curves)
     return timeline([panel], title or ("series" if run is None else f"{run.system.name}: series"), run)
 
 

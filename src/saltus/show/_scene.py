@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.show._figure import GREY, sheet
-from saltus.show._layout import EDGE, beside, legend_width, place, titled
+from saltus.show._layout import EDGE, beside, legend_width, place
 from saltus.show._points import Points, bars, ground_lines, wheels
 
 # Widest and highest axes and those that are least so, inches.
@@ -70,15 +69,6 @@ class Robot:
         return np.nanmin(low, axis=(0, 1)), np.nanmax(high, axis=(0, 1))
 
 
-def draw_robot(axes: Axes, robot: Robot, at: np.ndarray, colour: Any, *, width: float = 2.2, zorder: float = 3) -> None:
-    """A stick figure: links, rims, and dots where its points are."""
-    axes.add_collection(
-        LineCollection(robot.outlines(at), colors=[colour], linewidths=width, zorder=zorder, capstyle="round"),
-        autolim=False,
-    )
-    axes.plot(*at.T, "o", color=colour, ms=1.6 * width, zorder=zorder)
-
-
 def draw_world(axes: Axes, system: HybridSystem) -> None:
     """Ground and bars, within the limits that the axes have."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
@@ -112,18 +102,16 @@ def scene(
     wide = max(wide, NARROWEST)
     beside(axes, handles, height)
     figure.set_size_inches(wide + 0.75 + legend_width(axes) + EDGE, height)
-    axes.set(xlim=_span(middle[0], wide), ylim=_span(middle[1], height))
-    place(figure, [[axes]], [["y (m)"]], [height])
+    _fit(axes, middle, size, np.array([wide, height]))
+    place(figure, [[axes]], [["y (m)"]], [height], title)
     axes.set_xlabel("x (m)")
-    # where all stands is known: what is longer than it must be gets more room
     box = axes.get_position()
-    shown = np.array(figure.get_size_inches()) * (box.width, box.height)
-    scale = float((size / shown).max())
-    axes.set(xlim=_span(middle[0], scale * shown[0]), ylim=_span(middle[1], scale * shown[1]))
+    _fit(axes, middle, size, np.array(figure.get_size_inches()) * (box.width, box.height))
     draw_world(axes, system)
-    titled(figure, title)
     return figure, axes
 
 
-def _span(middle: float, length: float) -> tuple[float, float]:
-    return middle - 0.5 * length, middle + 0.5 * length
+def _fit(axes: Axes, middle: np.ndarray, size: np.ndarray, inches: np.ndarray) -> None:
+    """Limits of equal scales in axes of a size; what is longer than it must be shows more."""
+    half = 0.5 * float((size / inches).max()) * inches
+    axes.set(xlim=(middle[0] - half[0], middle[0] + half[0]), ylim=(middle[1] - half[1], middle[1] + half[1]))

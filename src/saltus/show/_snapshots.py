@@ -94,6 +94,8 @@ def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> F
 def snapshot_times(run: Trajectory) -> list[float]:
     """Start, separations, first impact, landings and end; from the first on two between them [oh_huang, item 4]."""
     turns = [t for t, _ in _turns(run)]
+    if run.end_time <= run.start_time:
+        return turns[:1]
     times = [turns[0]]
     for number, (begin, end) in enumerate(itertools.pairwise(turns)):
         if number:

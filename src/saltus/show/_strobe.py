@@ -43,13 +43,14 @@ def strobe_figure(run: Trajectory, count: int = COUNT, *, title: str = "") -> Fi
             LineCollection(lines, colors=colours, linewidths=1.8, capstyle="round", zorder=3, gid="links"),
             autolim=False,
         )
-        axes.scatter(*at.reshape(-1, 2).T, s=10, c=np.repeat(shades, len(robot.names), axis=0), zorder=3.1)
+        x, y = at.reshape(-1, 2).T
+        axes.scatter(x, y, s=10, c=np.repeat(shades, len(robot.names), axis=0), zorder=3.1)
     return figure
 
 
 def shade(k: int, count: int) -> tuple[float, float, float, float]:
     """The colour of one of many instants: from light to dark."""
-    red, green, blue, alpha = matplotlib.colormaps[SCALE](0.92 * (1.0 - k / max(1, count - 1)))
+    red, green, blue, alpha = matplotlib.colormaps[SCALE](0.92 * (1.0 - k / (count - 1)) if count > 1 else 0.0)
     return red, green, blue, alpha
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,23 @@ from matplotlib.lines import Line2D
 
 from saltus.engine import Trajectory
 from saltus.show._figure import GREY, look, sheet, style
-from saltus.show._layout import INCH, beside, place, titled
-from saltus.show._modes import Name, bands_of, draw_bands, draw_events, draw_names, names_of, room_above
+from saltus.show._layout import INCH, LINE, beside, place
+from saltus.show._modes import (
+    Name,
+    apart,
+    bands_of,
+    draw_bands,
+    draw_events,
+    draw_names,
+    joined,
+    names_of,
+    room_above,
+    shared_words,
+)
 
 WIDTH, ALONE, STACKED = 6.8, 2.3, 1.65
+# More events than this are ticks at the foot of the axes.
+MOST_LINES = 80
 # An instant is shown in the middle of an axis of this length, s.
 INSTANT = 0.1
 
@@ -70,9 +84,12 @@ def timeline(panels: Sequence[Panel], title: str, run: Trajectory | None = None)
         rows[0].set_xlim(*_span(panels, run))
         marks = None if run is None else _Marks(run, rows)
         grid, names = [[axes] for axes in rows], [[panel.what] for panel in panels]
-        place(figure, grid, names, heights, above=(lambda _: 0.1) if marks is None else marks.room)
-        rows[-1].set_xlabel("time (s)" + ("" if marks is None else marks.draw()))
-        titled(figure, title)
+        if marks is None:
+            place(figure, grid, names, heights, title)
+            rows[-1].set_xlabel("time (s)")
+        else:
+            place(figure, grid, names, heights, title, around=marks.room)
+            marks.draw()
     return figure
 
 
@@ -80,26 +97,42 @@ class _Marks:
     """Bands, events and names of the modes of a run, as far as there is room for them."""
 
     def __init__(self, run: Trajectory, rows: Sequence[Axes]) -> None:
-        self.rows, self.bands, self.scale = rows, bands_of(run), 1.0
+        self.rows, self.scale, self.crowded = rows, 1.0, False
+        self.bands = self.named = bands_of(run)
         self.names: list[Name] = []
+        self.shown: list[float] = []
+        self.text = ""
 
-    def room(self, wide: float) -> float:
-        """Inches above axes of a width."""
+    def room(self, wide: float) -> tuple[float, float]:
+        """Inches above and below axes of a width."""
         begin, end = self.rows[0].get_xlim()
         self.scale = wide * INCH / (end - begin)
-        self.names = names_of(self.bands, self.scale)
-        return room_above(self.names)
+        self.shown = apart([band.begin for band in self.bands[1:]], self.scale)
+        self.crowded = len(self.shown) > MOST_LINES
+        if self.crowded:
+            self.shown = [band.begin for band in self.bands[1:]]
+        self.named = joined(self.bands) if self.crowded else self.bands
+        self.names = names_of(self.named, self.scale)
+        self.text = textwrap.fill("time (s)" + self._left_out(), max(24, int(wide * INCH / 5.0)))
+        return room_above(self.names), self.text.count("\n") * LINE / INCH
 
-    def draw(self) -> str:
-        """All of them; what is to be said about those that are left out."""
+    def draw(self) -> None:
+        """All of them, and what time is."""
         draw_bands(self.rows, self.bands)
-        hidden = draw_events(self.rows, [band.begin for band in self.bands[1:]], self.scale)
+        draw_events(self.rows, self.shown, foot=self.crowded)
         draw_names(self.rows[0], self.names)
-        lost, notes = len(self.bands) - len(self.names), []
-        if lost:
-            notes.append(f"{lost} short {'modes are' if lost > 1 else 'mode is'} not named")
-        if hidden:
-            notes.append(f"{hidden} of {len(self.bands) - 1} events are too close to be marked")
+        self.rows[-1].set_xlabel(self.text)
+
+    def _left_out(self) -> str:
+        """What is to be said about names and lines for which there is no room."""
+        unnamed, events = len(self.named) - len(self.names), len(self.bands) - 1
+        common = shared_words(band.mode for band in self.bands)
+        notes = [f"always {' '.join(common)}"] if common else []
+        notes += [f"{unnamed} short mode{'s' if unnamed > 1 else ''} not named"] if unnamed else []
+        if self.crowded:
+            notes.append(f"{events} events as ticks at the foot")
+        elif events > len(self.shown):
+            notes.append(f"{events - len(self.shown)} of {events} events not marked")
         return "; " + ", ".join(notes) if notes else ""
 
 
@@ -109,7 +142,7 @@ def _draw(axes: Axes, panel: Panel, height: float) -> None:
         # what is alone needs no gap, and has no line: it is a dot
         values = np.where(np.isfinite(curve.values), curve.values, np.nan)
         (line,) = axes.plot(curve.t, values, label=curve.name, **style(k), zorder=3)
-        lone = _alone(values)
+        lone = _alone(curve.t, values)
         if lone.any():
             axes.plot(curve.t[lone], values[lone], "o", color=line.get_color(), ms=3.0, zorder=3)
         if len(panel.curves) > 1 or panel.named or (curve.missing and not panel.gaps):
@@ -128,16 +161,18 @@ def _draw(axes: Axes, panel: Panel, height: float) -> None:
     elif not panel.log:
         _widen(axes, panel)
     handles += [Line2D([], [], ls="", label=note) for note in panel.notes]
+    if not panel.log and height < ALONE:
+        axes.locator_params(axis="y", nbins=5)
     # a common power of ten stands left of the axis, where no mode is named
     axes.yaxis.get_offset_text().set(x=-0.03, ha="right")
     beside(axes, handles, height)
 
 
-def _alone(values: np.ndarray) -> np.ndarray:
-    """Values without a neighbour that a line could lead to."""
+def _alone(t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values without a neighbour in time that a line could lead to."""
     there = np.isfinite(values)
-    before, after = np.append(False, there[:-1]), np.append(there[1:], False)
-    return there & ~before & ~after
+    linked = there[1:] & there[:-1] & (np.diff(t) > 0.0)
+    return there & ~np.append(False, linked) & ~np.append(linked, False)
 
 
 def _widen(axes: Axes, panel: Panel) -> None:
@@ -147,7 +182,7 @@ def _widen(axes: Axes, panel: Panel) -> None:
     low, high = float(heights.min()), float(heights.max())
     if high - low < 1e-9 * max(1e-3, abs(low), abs(high)):
         middle, half = 0.5 * (low + high), max(0.1 * max(abs(low), abs(high)), 1e-3)
-        axes.set_ylim(middle - half, middle + half)
+        axes.set_ylim(middle - 1.15 * half, middle + 1.15 * half)
 
 
 def _span(panels: Sequence[Panel], run: Trajectory | None) -> tuple[float, float]:
