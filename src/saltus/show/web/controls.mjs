@@ -11,8 +11,8 @@ export class Controls {
     const span = player.end - player.start;
     this.decimals = span > 0 ? Math.min(6, Math.max(2, 3 - Math.floor(Math.log10(span)))) : 3;
     this.playButton = button("Play", "play", () => player.toggle());
-    this.back = button("⏮", "previous event", () => player.stepEvent(-1));
-    this.forth = button("⏭", "next event", () => player.stepEvent(1));
+    this.back = button("‹ event", "previous event", () => player.stepEvent(-1));
+    this.forth = button("event ›", "next event", () => player.stepEvent(1));
     this.slider = this.makeSlider();
     this.speed = this.makeSpeed();
     this.clock = element("output", { class: "clock", "aria-live": "off" });

@@ -36,6 +36,9 @@ export class EventList {
     this.current = -1;
     this.focused = 0;
     this.shown = [0, 0];
+    // what the box says of itself, kept, since to ask it would cost time
+    this.scrolled = 0;
+    this.height = 0;
     this.build();
   }
 
@@ -51,7 +54,9 @@ export class EventList {
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.columns.map((name) => element("th",
         { scope: "col", class: NUMBERS.has(name) ? "number" : "" }, name)))),
       this.body);
-    this.box = element("div", { class: "rows", scroll: () => this.fill(), keydown: (event) => this.key(event) }, table);
+    this.box = element("div", { class: "rows", scroll: () => this.scroll(), keydown: (event) => this.key(event) }, table);
+    // as high as its rows, up to what the style allows, with room for a scroll bar
+    this.box.style.height = `${(this.rows.length + 1) * ROW + 18}px`;
     this.box.addEventListener("click", (event) => this.clicked(event));
     this.element = element("div", { class: "events" },
       element("h3", {}, `Events (${count})`), this.box);
@@ -62,12 +67,20 @@ export class EventList {
     return element("colgroup", {}, ...widest.map((count) => element("col", { style: `width: ${count + 2.5}ch` })));
   }
 
+  scroll() {
+    this.scrolled = this.box.scrollTop;
+    this.fill();
+  }
+
+  /** Say how high the box is on the page, in CSS pixels. */
+  resize(width, height) {
+    this.height = height;
+    this.fill();
+  }
+
   /** Put the rows that are seen on the page, and as much room as the others would take. */
   fill() {
-    if (!this.box) {
-      return;
-    }
-    const seen = [Math.floor(this.box.scrollTop / ROW), Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW)];
+    const seen = [Math.floor(this.scrolled / ROW), Math.ceil((this.scrolled + this.height) / ROW)];
     const [first, last] = [Math.max(0, seen[0] - SPARE), Math.min(this.rows.length, seen[1] + SPARE)];
     const there = this.shown[0] <= seen[0] && this.shown[1] >= Math.min(this.rows.length, seen[1]);
     if (there && this.shown[1] > 0) {
@@ -101,7 +114,7 @@ export class EventList {
 
   /** Mark the events that were passed last, and keep them in sight. */
   update(time) {
-    if (!this.box) {
+    if (!this.box || this.height === 0) {
       return;
     }
     const current = bisect(this.times, time) - 1;
@@ -110,8 +123,6 @@ export class EventList {
       this.keepInSight(Math.max(0, current));
       this.fill();
       this.mark();
-    } else if (this.shown[1] === 0) {
-      this.fill();
     }
   }
 
@@ -126,9 +137,10 @@ export class EventList {
   }
 
   keepInSight(index) {
-    const [top, high] = [index * ROW, this.box.clientHeight - ROW];
-    if (top < this.box.scrollTop || top + ROW > this.box.scrollTop + high) {
-      this.box.scrollTop = Math.max(0, top - high / 2);
+    const [top, high] = [index * ROW, this.height - ROW];
+    if (top < this.scrolled || top + ROW > this.scrolled + high) {
+      this.scrolled = Math.round(Math.max(0, Math.min((this.rows.length + 1) * ROW - this.height, top - high / 2)));
+      this.box.scrollTop = this.scrolled;
     }
   }
 

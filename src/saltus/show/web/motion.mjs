@@ -15,6 +15,8 @@ import { fixed } from "./words.mjs";
 
 // A page that slept does not leap, s.
 const LONGEST_FRAME = 0.25;
+// When nothing has happened for so long, what is out of sight is drawn too, ms.
+const REST = 200;
 
 export class Motion {
   constructor(runs) {
@@ -43,7 +45,6 @@ export class Motion {
     this.controls = new Controls(player, runs, this.timeline);
     this.plots = gatherPlots(runs).map((plot) => new Plot(plot, runs, modes, player));
     this.events = new EventList(runs, player);
-    this.keys = element("span", { class: "runs" });
     this.element = element("div", { class: `motion${this.plots.length ? "" : " alone"}`, role: "group", "aria-label": "player" },
       element("div", { class: "left" }, this.runList(), this.stage(canvas), this.controls.element,
         sceneChoices(this.scene, () => this.request()), keyHelp(), this.events.element),
@@ -76,14 +77,21 @@ export class Motion {
       this.request();
     });
     this.keyRuns();
-    const sizes = new ResizeObserver(() => this.request());
+    const parts = new Map([this.scene, this.timeline, ...this.plots].map((part) => [part.canvas, part]));
+    if (this.events.box) {
+      parts.set(this.events.box, this.events);
+    }
+    const sizes = new ResizeObserver((entries) => {
+      entries.forEach(({ target, contentRect }) => parts.get(target).resize(contentRect.width, contentRect.height));
+      this.request();
+    });
     const sights = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         this.plots.find((plot) => plot.canvas === target).visible = isIntersecting;
       }
       this.request();
     });
-    [this.scene.canvas, this.timeline.canvas, ...this.plots.map((plot) => plot.canvas)].forEach((canvas) => sizes.observe(canvas));
+    parts.forEach((_, target) => sizes.observe(target));
     this.plots.forEach((plot) => sights.observe(plot.canvas));
     this.element.addEventListener("keydown", (event) => this.key(event, true));
   }
@@ -125,19 +133,33 @@ export class Motion {
     }
     this.last = player.playing ? now : null;
     this.draw();
+    clearTimeout(this.rest);
     if (player.playing) {
       this.request();
+    } else {
+      this.drawAtRest(this.plots.filter((plot) => !plot.visible));
+    }
+  }
+
+  /** Draw plots that are out of sight, one at a time. */
+  drawAtRest(plots, wait = REST) {
+    if (plots.length > 0) {
+      this.rest = setTimeout(() => {
+        plots[0].draw(this.player.time, this.theme);
+        this.drawAtRest(plots.slice(1), 0);
+      }, wait);
     }
   }
 
   /** Draw all that is in sight as it is now. */
   draw() {
     const { time } = this.player;
+    // first, since it may have to ask where things are, which is cheap only before words change
+    this.events.update(time);
     this.controls.update();
     this.timeline.draw(this.theme);
     this.scene.draw(time, this.theme);
     this.plots.filter((plot) => plot.visible).forEach((plot) => plot.draw(time, this.theme));
-    this.events.update(time);
   }
 
   get time() {

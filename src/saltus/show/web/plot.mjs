@@ -17,16 +17,17 @@ export class Plot {
   constructor(gathered, runs, modes, player) {
     Object.assign(this, { gathered, runs, modes, player });
     this.title = gathered.title;
-    this.visible = true;
+    this.visible = false;
     this.still = null;
     this.theme = null;
+    this.resize(0, 0);
     this.strips = runs.filter((run) => run.bands.length > 0).slice(0, MOST_STRIPS);
     this.top = 4 + STRIP * this.strips.length;
     this.range = rangeOf(gathered);
     this.values = [];
     this.legend = element("span", { class: "legend" });
     this.canvas = element("canvas", { class: "curves", role: "img", "aria-label": this.description() });
-    this.context = this.canvas.getContext("2d");
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.element = element("figure", { class: "plot" },
       element("figcaption", {}, element("strong", {}, gathered.title), this.legend),
       this.canvas,
@@ -54,6 +55,11 @@ export class Plot {
     });
   }
 
+  /** Say how large the canvas is on the page, in CSS pixels. */
+  resize(width, height) {
+    Object.assign(this, { width, height });
+  }
+
   get span() {
     const { start, end } = this.player;
     return end > start ? [start, end] : [start - 0.5, start + 0.5];
@@ -76,13 +82,12 @@ export class Plot {
 
   /** Draw the plot with its cursor at a time. */
   draw(time, theme) {
-    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
-    if (width <= LEFT + RIGHT || height === 0) {
+    if (this.width <= LEFT + RIGHT || this.height === 0) {
       return;
     }
-    const { ratio, changed } = fitCanvas(this.canvas, width, height);
+    const { ratio, changed } = fitCanvas(this.canvas, this.width, this.height);
     if (changed || theme !== this.theme || !this.still) {
-      Object.assign(this, { theme, ratio, width, height });
+      Object.assign(this, { theme, ratio });
       this.drawStill();
       this.writeLegend();
     }
@@ -192,7 +197,7 @@ export class Plot {
     return among(this.theme.colours, curve.colour);
   }
 
-  /** The names of the series with places for their values; a run's name stands where it is not clear. */
+  /** The names of the series with places for their values, and the names of runs where there are several. */
   writeLegend() {
     this.values = [];
     const entries = this.gathered.series.map(({ label, curves }) => element("span", { class: "entry" },
@@ -205,7 +210,8 @@ export class Plot {
     const text = document.createTextNode("");
     this.values.push({ curve, text });
     const value = element("span", { class: "value" }, text);
-    return [lineKey(this.colourOf(curve), among(DASHES, curve.dash)), label, value];
+    const name = this.runs.length > 1 ? this.runs[curve.run].name : "";
+    return [lineKey(this.colourOf(curve), among(DASHES, curve.dash)), label || name, value];
   }
 
   drawCursor(time) {

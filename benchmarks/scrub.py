@@ -1,0 +1,109 @@
+"""How smoothly a page is scrubbed: a run of 10,000 frames with eight plots in a headless browser, without its window."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tables import table
+
+from saltus.show._bundle import page
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
+
+from records import document, run_record
+
+BROWSER = "/usr/bin/chromium"
+FRAMES = 10_000
+PLOTS = 8
+END = 20.0
+SECONDS = 6.0
+# Frames of the screen that are looked at together for the lowest rate.
+TOGETHER = 15
+
+# Moves the time at each frame of the screen: to and fro, a little each time, or anywhere; tells when each frame was.
+_SCRUB = """([how, seconds]) => new Promise((done) => {
+  const [motion] = saltus.players;
+  const { start, end } = motion.player;
+  const times = [];
+  let seed = 1;
+  const anywhere = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const step = (now) => {
+    times.push(now);
+    const passed = (now - times[0]) / 1000;
+    const part = how === "anywhere" ? anywhere() : 0.5 - 0.5 * Math.cos((2 * Math.PI * passed) / 4);
+    motion.seek(start + part * (end - start));
+    if (passed < seconds) requestAnimationFrame(step); else done(times);
+  };
+  requestAnimationFrame(step);
+})"""
+
+_PLAY = """([how, seconds]) => new Promise((done) => {
+  const [motion] = saltus.players;
+  motion.seek(motion.player.start);
+  motion.player.setSpeed(4);
+  motion.play();
+  const times = [];
+  const step = (now) => {
+    times.push(now);
+    if (now - times[0] < 1000 * Math.min(seconds, 4.5)) requestAnimationFrame(step); else done(times);
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """Frames a second, in the middle and at the lowest, and the longest frame, ms."""
+
+    median: float
+    lowest: float
+    longest: float
+
+
+def smoothness(times: list[float]) -> Smoothness:
+    """From the times of frames of the screen, ms."""
+    lengths = [after - before for before, after in zip(times, times[1:], strict=False)]
+    middle = sorted(lengths)[len(lengths) // 2]
+    slowest = max(sum(lengths[k : k + TOGETHER]) for k in range(len(lengths) - TOGETHER + 1))
+    return Smoothness(1000.0 / middle, 1000.0 * TOGETHER / slowest, max(lengths))
+
+
+def measure(opened: Any, how: str, seconds: float = SECONDS) -> Smoothness:
+    """Scrub or play an opened page for some time."""
+    return smoothness(opened.evaluate(_PLAY if how == "play" else _SCRUB, [how, seconds]))
+
+
+def report() -> str:
+    """Open the page, scrub it and tell."""
+    from playwright.sync_api import sync_playwright
+
+    record = run_record(end=END, frames=FRAMES, events=200, plots=PLOTS)
+    ways = {"to and fro": "scrubbed to and fro", "anywhere": "scrubbed to times in no order", "play": "played at 4×"}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        file = Path(folder) / "scrub.html"
+        file.write_text(page(document(record)), encoding="utf-8")
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        # so high that all plots are in sight
+        opened = browser.new_page(viewport={"width": 1400, "height": 2000})
+        opened.goto(file.as_uri())
+        opened.wait_for_timeout(500)
+        measured = {words: measure(opened, how) for how, words in ways.items()}
+        version = browser.version
+        browser.close()
+    rows = [[words, f"{m.median:.0f}", f"{m.lowest:.0f}", f"{m.longest:.0f}"] for words, m in measured.items()]
+    return "\n\n".join(
+        [
+            "## Scrubbing a page",
+            f"A run of {FRAMES:,} frames with 200 events and {PLOTS} plots, all in sight, 1400 × 2000 pixels, in chromium\n"
+            f"{version}, headless. The lowest rate is that of {TOGETHER} frames in a row.",
+            table(["how", "median frames/s", "lowest frames/s", "longest frame, ms"], rows),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    print(report())
