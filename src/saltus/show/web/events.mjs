@@ -54,7 +54,8 @@ export class EventList {
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.columns.map((name) => element("th",
         { scope: "col", class: NUMBERS.has(name) ? "number" : "" }, name)))),
       this.body);
-    this.box = element("div", { class: "rows", scroll: () => this.scroll(), keydown: (event) => this.key(event) }, table);
+    this.box = element("div", { class: "rows", scroll: () => this.scroll() }, table);
+    this.box.addEventListener("keydown", (event) => this.key(event));
     // as high as its rows, up to what the style allows, with room for a scroll bar
     this.box.style.height = `${(this.rows.length + 1) * ROW + 18}px`;
     this.box.addEventListener("click", (event) => this.clicked(event));
@@ -63,7 +64,8 @@ export class EventList {
   }
 
   columnWidths() {
-    const widest = this.columns.map((name, k) => Math.max(name.length, ...sampled(this.rows).map((row) => row.cells[k].length)));
+    const rows = sampled(this.rows);
+    const widest = this.columns.map((name, k) => Math.max(name.length, ...rows.map((row) => row.cells[k].length)));
     return element("colgroup", {}, ...widest.map((count) => element("col", { style: `width: ${count + 2.5}ch` })));
   }
 

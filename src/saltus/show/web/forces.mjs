@@ -17,7 +17,7 @@ export function arrowScale(runs, extent) {
 /** A force that most forces stay below, N. */
 function typicalForce(runs) {
   const sizes = Float64Array.from(runs.flatMap(forceSizes)).sort();
-  return sizes[Math.floor(MOST_FORCES * (sizes.length - 1))];
+  return sizes[Math.ceil(MOST_FORCES * (sizes.length - 1))];
 }
 
 /** Make a box hold the arrows of most forces. */
@@ -45,7 +45,7 @@ function forceSizes(run) {
     for (let frame = 0; frame < run.count; frame += stride) {
       const begin = frame * run.dimension;
       const size = Math.hypot(...contact.forces.subarray(begin, begin + run.dimension));
-      if (size > 0 && Number.isFinite(size)) {
+      if (contact.closed[frame] && size > 0 && Number.isFinite(size)) {
         sizes.push(size);
       }
     }

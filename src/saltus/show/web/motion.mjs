@@ -45,7 +45,8 @@ export class Motion {
     this.controls = new Controls(player, runs, this.timeline);
     this.plots = gatherPlots(runs).map((plot) => new Plot(plot, runs, modes, player));
     this.events = new EventList(runs, player);
-    this.element = element("div", { class: `motion${this.plots.length ? "" : " alone"}`, role: "group", "aria-label": "player" },
+    const shape = this.plots.length > 0 ? "motion" : "motion alone";
+    this.element = element("div", { class: shape, role: "group", "aria-label": "player" },
       element("div", { class: "left" }, this.runList(), this.stage(canvas), this.controls.element,
         sceneChoices(this.scene, () => this.request()), keyHelp(), this.events.element),
       element("div", { class: "plots" }, ...this.plots.map((plot) => plot.element)));
@@ -57,15 +58,15 @@ export class Motion {
 
   /** The canvas in a frame that takes the focus; a click on it plays or pauses. */
   stage(canvas) {
-    const frame = element("div", { class: "stage", tabindex: 0, role: "group", "aria-label": `${this.description()}; space plays and pauses` }, canvas);
+    const words = `${this.description()}; space plays and pauses`;
     canvas.addEventListener("click", () => this.player.toggle());
-    return frame;
+    return element("div", { class: "stage", tabindex: 0, role: "group", "aria-label": words }, canvas);
   }
 
   runList() {
     this.runKeys = this.runs.map(() => element("span", { class: "line" }));
     return element("ul", { class: "run-list" }, ...this.runs.map((run, k) => element("li", { title: run.meaning },
-      this.runKeys[k], element("strong", {}, run.name), ` ${[run.robot, span(run), run.status].filter(Boolean).join(" · ")}`,
+      this.runKeys[k], element("strong", {}, run.name), " ", [run.robot, span(run), run.status].filter(Boolean).join(" · "),
       run.meaning ? element("span", { class: "meaning" }, ` – ${run.meaning}`) : null)));
   }
 
@@ -97,7 +98,9 @@ export class Motion {
   }
 
   keyRuns() {
-    this.runKeys.forEach((where, k) => where.replaceChildren(lineKey(among(this.theme.colours, k), among(DASHES, k), 4)));
+    this.runKeys.forEach((where, k) => {
+      where.replaceChildren(lineKey(among(this.theme.colours, k), among(DASHES, k), 4));
+    });
   }
 
   /** Do what a key says, unless what has the focus needs it; tells whether it did. */

@@ -251,5 +251,6 @@ export function rangeOf({ series, lines }) {
   const room = 0.07 * (high - low);
   // equal but for rounding: show it as a flat line
   const least = 1e-9 * Math.max(Math.abs(low), Math.abs(high));
-  return high - low > least ? [low - room, high + room] : [low - (Math.abs(low) || 1) * 0.5, high + (Math.abs(high) || 1) * 0.5];
+  const around = 0.5 * (Math.abs(low) || 1);
+  return high - low > least ? [low - room, high + room] : [low - around, high + around];
 }

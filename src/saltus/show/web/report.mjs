@@ -106,7 +106,8 @@ function figures({ figures: pictures = [] }) {
 // Only pictures that are in the page itself: it needs nothing from elsewhere.
 function pictureOf({ image, caption = "" }) {
   const inside = /^data:image\/(png|svg\+xml|jpeg|gif|webp);/.test(image ?? "");
-  return element("figure", {}, inside ? element("img", { src: image, alt: caption }) : trouble("This picture is not in the page."),
+  return element("figure", {},
+    inside ? element("img", { src: image, alt: caption }) : trouble("This picture is not in the page."),
     element("figcaption", {}, caption));
 }
 

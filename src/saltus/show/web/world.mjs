@@ -62,11 +62,12 @@ function stroke(context, x, y, x2, y2) {
 function drawGround(context, view, line, theme) {
   const angle = line.angle ?? 0;
   const long = view.width + view.height;
+  const [x, y] = [view.across(line.x), view.down(line.y)];
   context.save();
-  context.translate(view.across(line.x), view.down(line.y));
+  context.translate(x, y);
   context.rotate(-angle);
   // the middle of the picture, along the ground
-  const along = Math.cos(angle) * (view.width / 2 - view.across(line.x)) - Math.sin(angle) * (view.height / 2 - view.down(line.y));
+  const along = Math.cos(angle) * (view.width / 2 - x) - Math.sin(angle) * (view.height / 2 - y);
   const first = Math.floor((along - long / 2) / HATCH);
   const last = Math.ceil((along + long / 2) / HATCH);
   context.strokeStyle = theme.ground;
