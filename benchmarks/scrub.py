@@ -1,10 +1,12 @@
-"""How smoothly a page is scrubbed: a run of 10,000 frames with eight plots in a headless browser, without its window."""
+"""How smoothly a page is scrubbed: a run of 10,000 frames with eight plots in a browser without a window."""
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from saltus.show._bundle import page
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
 
-from records import document, run_record
+from swing_records import document, run_record  # noqa: E402
 
 BROWSER = "/usr/bin/chromium"
 FRAMES = 10_000
@@ -66,7 +68,7 @@ class Smoothness:
 
 def smoothness(times: list[float]) -> Smoothness:
     """From the times of frames of the screen, ms."""
-    lengths = [after - before for before, after in zip(times, times[1:], strict=False)]
+    lengths = [after - before for before, after in pairwise(times)]
     middle = sorted(lengths)[len(lengths) // 2]
     slowest = max(sum(lengths[k : k + TOGETHER]) for k in range(len(lengths) - TOGETHER + 1))
     return Smoothness(1000.0 / middle, 1000.0 * TOGETHER / slowest, max(lengths))
@@ -81,8 +83,13 @@ def report() -> str:
     """Open the page, scrub it and tell."""
     from playwright.sync_api import sync_playwright
 
+    load = os.getloadavg()[0]
     record = run_record(end=END, frames=FRAMES, events=200, plots=PLOTS)
-    ways = {"to and fro": "scrubbed to and fro", "anywhere": "scrubbed to times in no order", "play": "played at 4×"}
+    ways = {
+        "to and fro": "scrubbed to and fro",
+        "anywhere": "scrubbed to times in no order",
+        "play": "played at four times its speed",
+    }
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "scrub.html"
         file.write_text(page(document(record)), encoding="utf-8")
@@ -98,8 +105,9 @@ def report() -> str:
     return "\n\n".join(
         [
             "## Scrubbing a page",
-            f"A run of {FRAMES:,} frames with 200 events and {PLOTS} plots, all in sight, 1400 × 2000 pixels, in chromium\n"
-            f"{version}, headless. The lowest rate is that of {TOGETHER} frames in a row.",
+            f"A run of {FRAMES:,} frames with 200 events and {PLOTS} plots, all in sight in a window of 1400 by 2000\n"
+            f"pixels, in chromium {version}, headless. The lowest rate is that of {TOGETHER} frames in a row. Load of the\n"
+            f"machine when begun: {load:.1f} on {os.cpu_count()} cores.",
             table(["how", "median frames/s", "lowest frames/s", "longest frame, ms"], rows),
         ]
     )

@@ -66,7 +66,9 @@ export class Motion {
   runList() {
     this.runKeys = this.runs.map(() => element("span", { class: "line" }));
     return element("ul", { class: "run-list" }, ...this.runs.map((run, k) => element("li", { title: run.meaning },
-      this.runKeys[k], element("strong", {}, run.name), " ", [run.robot, span(run), run.status].filter(Boolean).join(" · "),
+      this.runKeys[k],
+      element("strong", {}, run.name),
+      ` ${[run.robot, span(run), run.status].filter(Boolean).join(" · ")}`,
       run.meaning ? element("span", { class: "meaning" }, ` – ${run.meaning}`) : null)));
   }
 

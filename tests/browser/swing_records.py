@@ -13,6 +13,11 @@ def packed(values, kind="f64"):
     return {kind: base64.b64encode(np.ascontiguousarray(values, form).tobytes()).decode()}
 
 
+def unpacked(array):
+    """Numbers from base64 of their bytes, f64."""
+    return np.frombuffer(base64.b64decode(array["f64"]), "<f8")
+
+
 def double_pendulum(t, amplitude=0.9):
     """Angles of two links that swing as sines, and their rates."""
     first, second = amplitude * np.sin(3.0 * t), 0.7 * np.sin(5.0 * t + 0.4)
@@ -43,7 +48,15 @@ def times(end, frames, event_times):
 
 
 def run_record(
-    name="swing", *, end=3.0, frames=301, events=5, plots=3, amplitude=0.9, points=("pivot", "elbow", "hand"), trace=True
+    name="swing",
+    *,
+    end=3.0,
+    frames=301,
+    events=5,
+    plots=3,
+    amplitude=0.9,
+    points=("pivot", "elbow", "hand"),
+    trace=True,
 ):
     """A run of two links from a pivot, with contacts, modes and events at even times."""
     event_times = end * np.arange(1, events + 1) / (events + 1)
@@ -103,7 +116,9 @@ def run_record(
             {
                 "title": title if k < len(shapes) else f"{title} {k}",
                 "axis": axis,
-                "series": [{"name": key, "label": label, "values": packed(values, "f32")} for key, label, values in series],
+                "series": [
+                    {"name": key, "label": label, "values": packed(values, "f32")} for key, label, values in series
+                ],
                 "lines": lines,
             }
             for k in range(plots)
@@ -126,9 +141,18 @@ def every_kind():
         {"type": "text", "title": "About", "text": "First part.\n\nSecond part."},
         {"type": "facts", "title": "Key figures", "rows": [["length", "0.5", "m"], ["mass ratio", "2", "1"]]},
         {"type": "command", "title": "Again", "text": "saltus run links --for 3"},
-        {"type": "table", "title": "Many rows", "columns": ["k", "square"], "rows": [[str(k), str(k * k)] for k in range(450)]},
+        {
+            "type": "table",
+            "title": "Many rows",
+            "columns": ["k", "square"],
+            "rows": [[str(k), str(k * k)] for k in range(450)],
+        },
         {"type": "warnings", "title": "Warnings", "items": []},
-        {"type": "checks", "title": "Audit", "rows": [[True, "energy", "1e-9", "1e-6"], [False, "drift", "0.2", "0.1"]]},
+        {
+            "type": "checks",
+            "title": "Audit",
+            "rows": [[True, "energy", "1e-9", "1e-6"], [False, "drift", "0.2", "0.1"]],
+        },
         {"type": "figures", "title": "Figures", "figures": [{"image": picture, "caption": "a dot"}]},
         {"type": "hologram", "title": "From the future"},
     ]
