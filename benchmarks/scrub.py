@@ -16,7 +16,7 @@ from saltus.show._bundle import page
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
 
-from swing_records import document, run_record  # noqa: E402
+from swing_records import document, run_record
 
 BROWSER = "/usr/bin/chromium"
 FRAMES = 10_000
@@ -106,8 +106,8 @@ def report() -> str:
         [
             "## Scrubbing a page",
             f"A run of {FRAMES:,} frames with 200 events and {PLOTS} plots, all in sight in a window of 1400 by 2000\n"
-            f"pixels, in chromium {version}, headless. The lowest rate is that of {TOGETHER} frames in a row. Load of the\n"
-            f"machine when begun: {load:.1f} on {os.cpu_count()} cores.",
+            f"pixels, in chromium {version}, headless. The lowest rate is that of {TOGETHER} frames in a row.\n"
+            f"Load of the machine when begun: {load:.1f} on {os.cpu_count()} cores.",
             table(["how", "median frames/s", "lowest frames/s", "longest frame, ms"], rows),
         ]
     )
