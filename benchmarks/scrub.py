@@ -59,24 +59,50 @@ _PLAY = """([how, seconds]) => new Promise((done) => {
 
 @dataclass(frozen=True)
 class Smoothness:
-    """Frames a second, in the middle and at the lowest, and the longest frame, ms."""
+    """Frames a second, in the middle and at the lowest, the longest frame and the processor time of one, ms."""
 
     median: float
     lowest: float
     longest: float
+    processor: float
 
 
-def smoothness(times: list[float]) -> Smoothness:
-    """From the times of frames of the screen, ms."""
+def smoothness(times: list[float], processor: float) -> Smoothness:
+    """From the times of frames of the screen, ms, and the processor time of all of them, s."""
     lengths = [after - before for before, after in pairwise(times)]
     middle = sorted(lengths)[len(lengths) // 2]
     slowest = max(sum(lengths[k : k + TOGETHER]) for k in range(len(lengths) - TOGETHER + 1))
-    return Smoothness(1000.0 / middle, 1000.0 * TOGETHER / slowest, max(lengths))
+    return Smoothness(1000.0 / middle, 1000.0 * TOGETHER / slowest, max(lengths), 1000.0 * processor / len(lengths))
 
 
 def measure(opened: Any, how: str, seconds: float = SECONDS) -> Smoothness:
     """Scrub or play an opened page for some time."""
-    return smoothness(opened.evaluate(_PLAY if how == "play" else _SCRUB, [how, seconds]))
+    used = _processor_time()
+    times = opened.evaluate(_PLAY if how == "play" else _SCRUB, [how, seconds])
+    return smoothness(times, _processor_time() - used)
+
+
+def _processor_time() -> float:
+    """Processor time of all processes below this one that are still there, s."""
+    parents: dict[int, int] = {}
+    seconds: dict[int, float] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        number = int(file.parent.name)
+        parents[number] = int(fields[1])
+        seconds[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(time for number, time in seconds.items() if os.getpid() in _above(number, parents))
+
+
+def _above(number: int, parents: dict[int, int]) -> list[int]:
+    above = []
+    while number in parents:
+        number = parents[number]
+        above.append(number)
+    return above
 
 
 def report() -> str:
@@ -101,14 +127,17 @@ def report() -> str:
         measured = {words: measure(opened, how) for how, words in ways.items()}
         version = browser.version
         browser.close()
-    rows = [[words, f"{m.median:.0f}", f"{m.lowest:.0f}", f"{m.longest:.0f}"] for words, m in measured.items()]
+    rows = [
+        [words, f"{m.median:.0f}", f"{m.lowest:.0f}", f"{m.longest:.0f}", f"{m.processor:.1f}"]
+        for words, m in measured.items()
+    ]
     return "\n\n".join(
         [
             "## Scrubbing a page",
             f"A run of {FRAMES:,} frames with 200 events and {PLOTS} plots, all in sight in a window of 1400 by 2000\n"
             f"pixels, in chromium {version}, headless. The lowest rate is that of {TOGETHER} frames in a row.\n"
             f"Load of the machine when begun: {load:.1f} on {os.cpu_count()} cores.",
-            table(["how", "median frames/s", "lowest frames/s", "longest frame, ms"], rows),
+            table(["how", "median frames/s", "lowest frames/s", "longest frame, ms", "processor a frame, ms"], rows),
         ]
     )
 

@@ -191,7 +191,10 @@ def test_a_thousand_events(open_page):
     assert "Events (1,000)" in opened.tab.locator(".events h3").inner_text()
     opened.seek(10.0)
     current = opened.tab.locator(".events tr.current")
-    assert current.is_visible()
+    box, line = opened.tab.locator(".rows").bounding_box(), current.bounding_box()
+    assert box["y"] < line["y"] < box["y"] + box["height"] - line["height"]
+    indices = lines.evaluate_all("(all) => all.map((line) => Number(line.dataset.index))")
+    assert indices == list(range(indices[0], indices[-1] + 1))
     assert float(current.inner_text().split()[0]) == pytest.approx(10.0, abs=0.02)
     opened.tab.locator(".rows").evaluate("(box) => { box.scrollTop = box.scrollHeight; }")
     last = opened.tab.locator(".events tr[data-index='999']")
@@ -240,6 +243,10 @@ def test_space_on_a_button_presses_it_once(swing):
     swing.tab.get_by_role("button", name="play").focus()
     swing.tab.keyboard.press(" ")
     assert swing.playing
+    swing.tab.get_by_role("button", name="next event").focus()
+    swing.tab.keyboard.press(" ")
+    assert not swing.playing
+    assert swing.time == 0.5
 
 
 def test_space_plays_with_no_focus_while_the_picture_is_in_sight(open_page):
@@ -339,6 +346,7 @@ def test_a_force_is_an_arrow_of_its_length(swing):
     arrow = (0xD5, 0x5E, 0x00)
     seen = picture(swing)
     assert has_colour(seen, *(tip - 5 * along), arrow, reach=1)
+    assert has_colour(seen, *(np.array(swing.pixel_of(0, "pivot")) + 15 * along), arrow, reach=1)
     assert not has_colour(seen, *(tip + 5 * along), arrow, reach=2)
     swing.seek(0.75)
     assert not has_colour(picture(swing), *(tip - 5 * along), arrow, reach=1)
@@ -369,6 +377,9 @@ def test_the_cursor_and_the_values_move(swing):
 
 def test_curves_are_drawn_where_their_values_are(swing):
     seen = picture(swing, "canvas.curves")
+    edges = swing.tab.evaluate("() => { const [p] = saltus.players[0].plots; return p.range.map((v) => p.down(v)); }")
+    height = swing.tab.locator("canvas.curves").first.evaluate("(canvas) => canvas.clientHeight")
+    assert edges == pytest.approx([height - 20, 19])
     for time in (0.3, 0.9, 1.7, 2.6):
         value = 0.9 * math.sin(3 * time)
         x, y = swing.tab.evaluate(
@@ -408,7 +419,7 @@ def test_runs_are_overlaid(open_page):
 
 def test_a_narrow_screen_has_nothing_beside_it(open_page):
     record = run_record("a_run_with_a_name_that_is_very_long_and_has_no_place_to_break_it_anywhere_at_all")
-    opened = open_page(document(record, sections=every_kind()), width=380, height=780)
+    opened = open_page(document(record, title=record["name"], sections=every_kind()), width=380, height=780)
     assert opened.overflow() == 0
     opened.tab.locator("canvas.scene").scroll_into_view_if_needed()
     opened.seek(1.3)

@@ -121,7 +121,13 @@ test("the range of a plot holds its lines and copes with nothing", () => {
   assert.ok(flat[0] < 3 && flat[1] > 3);
 });
 
-test("events of all runs are in order, with what is not known as a dash", () => {
+test("events of several runs are in order of time", () => {
+  const later = thrown({ frames: [0, 0.2, 0.7, 0.7, 0.9, 1] });
+  const rows = eventRows([new Run(later), new Run(thrown()), new Run(later)]);
+  assert.deepEqual(rows.map(({ t, run }) => [t, run]), [[0.5, 1], [0.7, 0], [0.7, 2]]);
+});
+
+test("an event is told in words, with what is not known as a dash", () => {
   const second = thrown({ extra: { name: "again" } });
   second.events[0] = { ...second.events[0], impulse: null, lost: null };
   const rows = eventRows([new Run(thrown()), new Run(second)]);

@@ -5,7 +5,7 @@ import { element } from "./elements.mjs";
 import { fixed, format } from "./words.mjs";
 
 const ROW = 28;
-const SPARE = 12;
+const SPARE = 6;
 
 /** The events of all runs in order of time, as rows of words. */
 export function eventRows(runs) {
@@ -48,7 +48,10 @@ export class EventList {
       this.element = element("div", { class: "events" }, element("h3", {}, "Events"), element("p", {}, "none"));
       return;
     }
-    this.body = element("tbody");
+    this.lines = [];
+    [this.above, this.below] = [element("td"), element("td")];
+    const room = (cell) => element("tr", { "aria-hidden": "true", class: "room" }, cell);
+    this.body = element("tbody", {}, room(this.above), room(this.below));
     const table = element("table", { "aria-rowcount": this.rows.length + 1, "aria-label": `${count} events` },
       this.columnWidths(),
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.columns.map((name) => element("th",
@@ -90,19 +93,34 @@ export class EventList {
     }
     this.shown = [first, last];
     const held = this.body.contains(document.activeElement);
-    this.body.replaceChildren(room(first), ...this.rows.slice(first, last).map((row, k) => this.line(row, first + k)),
-      room(this.rows.length - last));
+    this.setCount(last - first);
+    this.lines.forEach((line, k) => this.write(line, first + k));
+    this.above.style.height = `${first * ROW}px`;
+    this.below.style.height = `${(this.rows.length - last) * ROW}px`;
     if (held) {
       this.lineOf(this.focused)?.focus({ preventScroll: true });
     }
   }
 
-  line(row, index) {
-    const marked = this.isCurrent(index);
-    return element("tr", {
-      "data-index": index, "aria-rowindex": index + 2, tabindex: index === this.focused ? 0 : -1,
-      class: marked ? "current" : null, "aria-current": marked ? "true" : "false", title: "show this instant",
-    }, ...row.cells.map((cell, k) => element("td", { class: NUMBERS.has(this.columns[k]) ? "number" : null }, cell)));
+  /** Have so many lines on the page; those that are there are used again. */
+  setCount(count) {
+    while (this.lines.length > count) {
+      this.lines.pop().remove();
+    }
+    while (this.lines.length < count) {
+      const cells = this.columns.map((name) => element("td", { class: NUMBERS.has(name) ? "number" : null }));
+      this.lines.push(element("tr", { title: "show this instant" }, ...cells));
+      this.below.parentElement.before(this.lines.at(-1));
+    }
+  }
+
+  /** Make a line tell an event. */
+  write(line, index) {
+    line.dataset.index = index;
+    line.setAttribute("aria-rowindex", index + 2);
+    line.tabIndex = index === this.focused ? 0 : -1;
+    this.markLine(line, this.isCurrent(index));
+    this.rows[index].cells.forEach((cell, k) => { line.cells[k].textContent = cell; });
   }
 
   lineOf(index) {
@@ -129,12 +147,13 @@ export class EventList {
   }
 
   mark() {
-    for (const line of this.body.querySelectorAll("[data-index]")) {
-      const marked = this.isCurrent(Number(line.dataset.index));
-      if (marked !== line.classList.contains("current")) {
-        line.classList.toggle("current", marked);
-        line.setAttribute("aria-current", marked);
-      }
+    this.lines.forEach((line) => this.markLine(line, this.isCurrent(Number(line.dataset.index))));
+  }
+
+  markLine(line, marked) {
+    if (line.getAttribute("aria-current") !== String(marked)) {
+      line.classList.toggle("current", marked);
+      line.setAttribute("aria-current", marked);
     }
   }
 
@@ -181,10 +200,6 @@ export class EventList {
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-function room(rows) {
-  return element("tr", { "aria-hidden": "true", class: "room" }, element("td", { style: `height: ${rows * ROW}px` }));
 }
 
 // Enough rows to know how wide a column is.

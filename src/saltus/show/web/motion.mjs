@@ -11,7 +11,7 @@ import { Plot } from "./plot.mjs";
 import { Scene } from "./scene.mjs";
 import { among, DASHES, ModeColours, readTheme, whenThemeChanges } from "./theme.mjs";
 import { Timeline } from "./timeline.mjs";
-import { fixed } from "./words.mjs";
+import { format } from "./words.mjs";
 
 // A page that slept does not leap, s.
 const LONGEST_FRAME = 0.25;
@@ -187,8 +187,7 @@ export class Motion {
 }
 
 function span(run) {
-  const length = run.end - run.start;
-  return `${fixed(run.start, 2)} to ${fixed(run.end, length < 1 ? 4 : 2)} s`;
+  return run.end > run.start ? `${format(run.start)} to ${format(run.end)} s` : `at ${format(run.start)} s`;
 }
 
 /** Let keys that nobody hears go to the player that was used last or is in sight. */

@@ -22,7 +22,7 @@ export class Plot {
     this.theme = null;
     this.resize(0, 0);
     this.strips = runs.filter((run) => run.bands.length > 0).slice(0, MOST_STRIPS);
-    this.top = 4 + STRIP * this.strips.length;
+    this.top = this.strips.length > 0 ? 4 + STRIP * this.strips.length : 10;
     this.range = rangeOf(gathered);
     this.values = [];
     this.legend = element("span", { class: "legend" });
@@ -189,7 +189,7 @@ export class Plot {
     context.restore();
     if (this.gathered.series.every(({ curves }) => curves.every(({ values }) => !spread([values])))) {
       Object.assign(context, { fillStyle: this.theme.soft, textAlign: "center", textBaseline: "middle" });
-      context.fillText("no values", (LEFT + this.width - RIGHT) / 2, (this.top + this.height - BOTTOM) / 2);
+      context.fillText("no values", (LEFT + this.width - RIGHT) / 2, this.height - BOTTOM - 14);
     }
   }
 

@@ -82,6 +82,9 @@ export class Scene {
   /** Where a run's named point is on the canvas at the time that is shown, in CSS pixels. */
   pixelOf(runIndex, name) {
     const run = this.runs[runIndex];
+    if (!run?.names.includes(name)) {
+      throw new Error(`run ${runIndex} has no point ${name}`);
+    }
     const begin = run.names.indexOf(name) * run.dimension;
     const points = run.pointsAt(this.time);
     const view = this.viewAt(this.time);
