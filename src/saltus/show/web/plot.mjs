@@ -117,6 +117,7 @@ export class Plot {
     });
     this.drawLines(context);
     this.drawCurves(context, across);
+    this.nameLines(context);
     this.still = layer;
   }
 
@@ -161,14 +162,27 @@ export class Plot {
   }
 
   drawLines(context) {
-    for (const { y, label } of this.gathered.lines.filter((one) => Number.isFinite(one.y))) {
-      Object.assign(context, { strokeStyle: this.theme.ink, fillStyle: this.theme.ink, lineWidth: 1 });
+    for (const { y } of this.levels()) {
+      Object.assign(context, { strokeStyle: this.theme.ink, lineWidth: 1 });
       context.setLineDash([8, 4]);
       line(context, LEFT, this.down(y), this.width - RIGHT, this.down(y));
       context.setLineDash([]);
-      Object.assign(context, { textAlign: "right", textBaseline: "bottom" });
-      context.fillText(String(label ?? ""), this.width - RIGHT - 4, this.down(y) - 2);
     }
+  }
+
+  /** The names of the lines, over the curves, with a rim so that they can be read. */
+  nameLines(context) {
+    Object.assign(context, { strokeStyle: this.theme.paper, fillStyle: this.theme.ink, lineWidth: 4, lineJoin: "round" });
+    Object.assign(context, { font: `11px ${this.theme.font}`, textAlign: "right", textBaseline: "bottom" });
+    for (const { y, label } of this.levels()) {
+      const place = [this.width - RIGHT - 4, Math.max(this.top + 12, this.down(y) - 2)];
+      context.strokeText(String(label ?? ""), ...place);
+      context.fillText(String(label ?? ""), ...place);
+    }
+  }
+
+  levels() {
+    return this.gathered.lines.filter((one) => Number.isFinite(one.y));
   }
 
   drawCurves(context, across) {

@@ -24,7 +24,7 @@ function marksOf(view) {
   const rows = ticks(box.bottom, box.top, view.height / 80);
   return {
     columns: columns.map(({ value, text }) => ({ text, at: Math.round(view.across(value)) + 0.5 }))
-      .filter(({ at }) => at > 44 && at < view.width - 44),
+      .filter(({ at }) => at > 44 && at < view.width - 58),
     rows: rows.map(({ value, text }) => ({ text, at: Math.round(view.down(value)) + 0.5 }))
       .filter(({ at }) => at > 24 && at < view.height - 26),
   };
