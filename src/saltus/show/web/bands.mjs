@@ -2,6 +2,7 @@
 
 const ROOM = 6;
 const EVENT_GAP = 4;
+const MOST_EVENTS = 60;
 
 /** Fill the time of each mode with its colour, weakly. */
 export function drawBands(context, run, modes, theme, across, top, height, strength) {
@@ -33,11 +34,15 @@ export function nameBands(context, run, theme, across, middle) {
   }
 }
 
-/** Places of events on an axis, without those that are too close to the one before. */
-export function spacedPlaces(times, across, gap = EVENT_GAP) {
+/** Places of events on an axis, without those that are too close to the one before; very many are thinned more. */
+export function eventPlaces(times, across) {
+  const places = spaced(times.map(across), EVENT_GAP);
+  return places.length > MOST_EVENTS ? spaced(places, (places.at(-1) - places[0]) / MOST_EVENTS) : places;
+}
+
+function spaced(all, gap) {
   const places = [];
-  for (const time of times) {
-    const place = across(time);
+  for (const place of all) {
     if (places.length === 0 || place - places.at(-1) >= gap) {
       places.push(place);
     }
@@ -51,7 +56,7 @@ export function drawEvents(context, run, colour, across, top, bottom) {
   context.lineWidth = 1;
   context.setLineDash([3, 3]);
   context.beginPath();
-  for (const x of spacedPlaces(run.events.map((event) => event.t), across)) {
+  for (const x of eventPlaces(run.events.map((event) => event.t), across)) {
     context.moveTo(Math.round(x) + 0.5, top);
     context.lineTo(Math.round(x) + 0.5, bottom);
   }

@@ -11,8 +11,8 @@ export class Controls {
     const span = player.end - player.start;
     this.decimals = span > 0 ? Math.min(6, Math.max(2, 3 - Math.floor(Math.log10(span)))) : 3;
     this.playButton = button("Play", "play", () => player.toggle());
-    this.back = button("⏮", "previous event", () => player.stepEvent(-1));
-    this.forth = button("⏭", "next event", () => player.stepEvent(1));
+    this.back = button("‹ event", "previous event", () => player.stepEvent(-1));
+    this.forth = button("event ›", "next event", () => player.stepEvent(1));
     this.slider = this.makeSlider();
     this.speed = this.makeSpeed();
     this.clock = element("output", { class: "clock", "aria-live": "off" });
@@ -36,7 +36,8 @@ export class Controls {
   }
 
   makeSpeed() {
-    return element("select", { "aria-label": "speed", change: (event) => this.player.setSpeed(Number(event.target.value)) },
+    const chosen = (event) => this.player.setSpeed(Number(event.target.value));
+    return element("select", { "aria-label": "speed", change: chosen },
       ...SPEEDS.map((speed) => element("option", { value: speed }, `${speed}×`)));
   }
 
@@ -82,11 +83,15 @@ export function sceneChoices(scene, changed) {
     scene.hasForces ? wish("force arrows", "forces") : null,
     wish("follow the robot", "follow"),
     wish("point names", "names"),
-    traces.length > 0 ? element("span", { class: "traces", role: "group", "aria-label": "paths of points" }, "paths:", ...traces) : null);
+    traces.length > 0
+      ? element("span", { class: "traces", role: "group", "aria-label": "paths of points" }, "paths:", ...traces)
+      : null);
 }
 
 /** The keys in a few words, folded away. */
 export function keyHelp() {
-  const rows = HELP.flatMap(([keys, meaning]) => [element("dt", {}, element("kbd", {}, keys)), element("dd", {}, meaning)]);
+  const rows = HELP.flatMap(([keys, meaning]) => [
+    element("dt", {}, element("kbd", {}, keys)), element("dd", {}, meaning),
+  ]);
   return element("details", { class: "keys" }, element("summary", {}, "Keys"), element("dl", {}, ...rows));
 }

@@ -5,7 +5,7 @@ import { element } from "./elements.mjs";
 import { fixed, format } from "./words.mjs";
 
 const ROW = 28;
-const SPARE = 12;
+const SPARE = 6;
 
 /** The events of all runs in order of time, as rows of words. */
 export function eventRows(runs) {
@@ -36,6 +36,9 @@ export class EventList {
     this.current = -1;
     this.focused = 0;
     this.shown = [0, 0];
+    // what the box says of itself, kept, since to ask it would cost time
+    this.scrolled = 0;
+    this.height = 0;
     this.build();
   }
 
@@ -45,29 +48,44 @@ export class EventList {
       this.element = element("div", { class: "events" }, element("h3", {}, "Events"), element("p", {}, "none"));
       return;
     }
-    this.body = element("tbody");
+    this.lines = [];
+    [this.above, this.below] = [element("td"), element("td")];
+    const room = (cell) => element("tr", { "aria-hidden": "true", class: "room" }, cell);
+    this.body = element("tbody", {}, room(this.above), room(this.below));
     const table = element("table", { "aria-rowcount": this.rows.length + 1, "aria-label": `${count} events` },
       this.columnWidths(),
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.columns.map((name) => element("th",
         { scope: "col", class: NUMBERS.has(name) ? "number" : "" }, name)))),
       this.body);
-    this.box = element("div", { class: "rows", scroll: () => this.fill(), keydown: (event) => this.key(event) }, table);
+    this.box = element("div", { class: "rows", scroll: () => this.scroll() }, table);
+    this.box.addEventListener("keydown", (event) => this.key(event));
+    // as high as its rows, up to what the style allows, with room for a scroll bar
+    this.box.style.height = `${(this.rows.length + 1) * ROW + 18}px`;
     this.box.addEventListener("click", (event) => this.clicked(event));
     this.element = element("div", { class: "events" },
       element("h3", {}, `Events (${count})`), this.box);
   }
 
   columnWidths() {
-    const widest = this.columns.map((name, k) => Math.max(name.length, ...sampled(this.rows).map((row) => row.cells[k].length)));
+    const rows = sampled(this.rows);
+    const widest = this.columns.map((name, k) => Math.max(name.length, ...rows.map((row) => row.cells[k].length)));
     return element("colgroup", {}, ...widest.map((count) => element("col", { style: `width: ${count + 2.5}ch` })));
+  }
+
+  scroll() {
+    this.scrolled = this.box.scrollTop;
+    this.fill();
+  }
+
+  /** Say how high the box is on the page, in CSS pixels. */
+  resize(width, height) {
+    this.height = height;
+    this.fill();
   }
 
   /** Put the rows that are seen on the page, and as much room as the others would take. */
   fill() {
-    if (!this.box) {
-      return;
-    }
-    const seen = [Math.floor(this.box.scrollTop / ROW), Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW)];
+    const seen = [Math.floor(this.scrolled / ROW), Math.ceil((this.scrolled + this.height) / ROW)];
     const [first, last] = [Math.max(0, seen[0] - SPARE), Math.min(this.rows.length, seen[1] + SPARE)];
     const there = this.shown[0] <= seen[0] && this.shown[1] >= Math.min(this.rows.length, seen[1]);
     if (there && this.shown[1] > 0) {
@@ -75,19 +93,34 @@ export class EventList {
     }
     this.shown = [first, last];
     const held = this.body.contains(document.activeElement);
-    this.body.replaceChildren(room(first), ...this.rows.slice(first, last).map((row, k) => this.line(row, first + k)),
-      room(this.rows.length - last));
+    this.setCount(last - first);
+    this.lines.forEach((line, k) => this.write(line, first + k));
+    this.above.style.height = `${first * ROW}px`;
+    this.below.style.height = `${(this.rows.length - last) * ROW}px`;
     if (held) {
       this.lineOf(this.focused)?.focus({ preventScroll: true });
     }
   }
 
-  line(row, index) {
-    const marked = this.isCurrent(index);
-    return element("tr", {
-      "data-index": index, "aria-rowindex": index + 2, tabindex: index === this.focused ? 0 : -1,
-      class: marked ? "current" : null, "aria-current": marked ? "true" : "false", title: "show this instant",
-    }, ...row.cells.map((cell, k) => element("td", { class: NUMBERS.has(this.columns[k]) ? "number" : null }, cell)));
+  /** Have so many lines on the page; those that are there are used again. */
+  setCount(count) {
+    while (this.lines.length > count) {
+      this.lines.pop().remove();
+    }
+    while (this.lines.length < count) {
+      const cells = this.columns.map((name) => element("td", { class: NUMBERS.has(name) ? "number" : null }));
+      this.lines.push(element("tr", { title: "show this instant" }, ...cells));
+      this.below.parentElement.before(this.lines.at(-1));
+    }
+  }
+
+  /** Make a line tell an event. */
+  write(line, index) {
+    line.dataset.index = index;
+    line.setAttribute("aria-rowindex", index + 2);
+    line.tabIndex = index === this.focused ? 0 : -1;
+    this.markLine(line, this.isCurrent(index));
+    this.rows[index].cells.forEach((cell, k) => { line.cells[k].textContent = cell; });
   }
 
   lineOf(index) {
@@ -101,7 +134,7 @@ export class EventList {
 
   /** Mark the events that were passed last, and keep them in sight. */
   update(time) {
-    if (!this.box) {
+    if (!this.box || this.height === 0) {
       return;
     }
     const current = bisect(this.times, time) - 1;
@@ -110,25 +143,25 @@ export class EventList {
       this.keepInSight(Math.max(0, current));
       this.fill();
       this.mark();
-    } else if (this.shown[1] === 0) {
-      this.fill();
     }
   }
 
   mark() {
-    for (const line of this.body.querySelectorAll("[data-index]")) {
-      const marked = this.isCurrent(Number(line.dataset.index));
-      if (marked !== line.classList.contains("current")) {
-        line.classList.toggle("current", marked);
-        line.setAttribute("aria-current", marked);
-      }
+    this.lines.forEach((line) => this.markLine(line, this.isCurrent(Number(line.dataset.index))));
+  }
+
+  markLine(line, marked) {
+    if (line.getAttribute("aria-current") !== String(marked)) {
+      line.classList.toggle("current", marked);
+      line.setAttribute("aria-current", marked);
     }
   }
 
   keepInSight(index) {
-    const [top, high] = [index * ROW, this.box.clientHeight - ROW];
-    if (top < this.box.scrollTop || top + ROW > this.box.scrollTop + high) {
-      this.box.scrollTop = Math.max(0, top - high / 2);
+    const [top, high] = [index * ROW, this.height - ROW];
+    if (top < this.scrolled || top + ROW > this.scrolled + high) {
+      this.scrolled = Math.round(Math.max(0, Math.min((this.rows.length + 1) * ROW - this.height, top - high / 2)));
+      this.box.scrollTop = this.scrolled;
     }
   }
 
@@ -167,10 +200,6 @@ export class EventList {
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-function room(rows) {
-  return element("tr", { "aria-hidden": "true", class: "room" }, element("td", { style: `height: ${rows * ROW}px` }));
 }
 
 // Enough rows to know how wide a column is.

@@ -1,20 +1,41 @@
 // Contact forces as arrows: how long an arrow is, where it begins, and how it is drawn.
 
-import { roundBelow, format } from "./words.mjs";
+import { stretch } from "./run.mjs";
+import { format, roundBelow } from "./words.mjs";
 
 // An arrow of a force that most forces stay below is this part of the picture long.
 const LONGEST_PART = 0.22;
 const MOST_FORCES = 0.95;
-const FRAMES_LOOKED_AT = 4000;
+const FRAMES_LOOKED_AT = 2000;
 
-/** A round force and the round length of its arrow, m, or null where no contact ever bears. */
+/** A round force and the round length of its arrow, m, in a picture of so many metres; null if no contact bears. */
 export function arrowScale(runs, extent) {
-  const sizes = runs.flatMap(forceSizes).sort((a, b) => a - b);
-  const typical = sizes[Math.floor(MOST_FORCES * (sizes.length - 1))];
-  if (!(typical > 0)) {
-    return null;
+  const typical = typicalForce(runs);
+  return typical > 0 ? { force: roundBelow(typical), length: roundBelow(LONGEST_PART * extent) } : null;
+}
+
+/** A force that most forces stay below, N. */
+function typicalForce(runs) {
+  const sizes = Float64Array.from(runs.flatMap(forceSizes)).sort();
+  return sizes[Math.ceil(MOST_FORCES * (sizes.length - 1))];
+}
+
+/** Make a box hold the arrows of most forces. */
+export function stretchToArrows(box, runs, scale) {
+  const limit = typicalForce(runs);
+  for (const run of runs) {
+    const stride = Math.max(1, Math.floor(run.count / FRAMES_LOOKED_AT));
+    for (let frame = 0; frame < run.count; frame += stride) {
+      const points = run.positions.subarray(frame * run.names.length * run.dimension);
+      for (const contact of run.contacts) {
+        const [across, up] = [contact.forces[frame * run.dimension], contact.forces[(frame + 1) * run.dimension - 1]];
+        if (contact.closed[frame] && Math.hypot(across, up) <= limit) {
+          const [x, y] = placeOfForce(contact, points, run.dimension);
+          stretch(box, x + (across * scale.length) / scale.force, y + (up * scale.length) / scale.force);
+        }
+      }
+    }
   }
-  return { force: roundBelow(typical), length: roundBelow(LONGEST_PART * extent * 1.25) };
 }
 
 function forceSizes(run) {
@@ -24,7 +45,7 @@ function forceSizes(run) {
     for (let frame = 0; frame < run.count; frame += stride) {
       const begin = frame * run.dimension;
       const size = Math.hypot(...contact.forces.subarray(begin, begin + run.dimension));
-      if (size > 0 && Number.isFinite(size)) {
+      if (contact.closed[frame] && size > 0 && Number.isFinite(size)) {
         sizes.push(size);
       }
     }

@@ -42,5 +42,5 @@ export function mount(root, words) {
 }
 
 if (globalThis.document) {
-  globalThis.saltus = mount(document.getElementById("saltus"), document.getElementById("saltus-data").textContent);
+  globalThis.saltus = mount(document.getElementById("saltus-page"), document.getElementById("saltus-data").textContent);
 }

@@ -11,10 +11,12 @@ import { Plot } from "./plot.mjs";
 import { Scene } from "./scene.mjs";
 import { among, DASHES, ModeColours, readTheme, whenThemeChanges } from "./theme.mjs";
 import { Timeline } from "./timeline.mjs";
-import { fixed } from "./words.mjs";
+import { format } from "./words.mjs";
 
 // A page that slept does not leap, s.
 const LONGEST_FRAME = 0.25;
+// When nothing has happened for so long, what is out of sight is drawn too, ms.
+const REST = 200;
 
 export class Motion {
   constructor(runs) {
@@ -43,8 +45,8 @@ export class Motion {
     this.controls = new Controls(player, runs, this.timeline);
     this.plots = gatherPlots(runs).map((plot) => new Plot(plot, runs, modes, player));
     this.events = new EventList(runs, player);
-    this.keys = element("span", { class: "runs" });
-    this.element = element("div", { class: `motion${this.plots.length ? "" : " alone"}`, role: "group", "aria-label": "player" },
+    const shape = this.plots.length > 0 ? "motion" : "motion alone";
+    this.element = element("div", { class: shape, role: "group", "aria-label": "player" },
       element("div", { class: "left" }, this.runList(), this.stage(canvas), this.controls.element,
         sceneChoices(this.scene, () => this.request()), keyHelp(), this.events.element),
       element("div", { class: "plots" }, ...this.plots.map((plot) => plot.element)));
@@ -56,15 +58,17 @@ export class Motion {
 
   /** The canvas in a frame that takes the focus; a click on it plays or pauses. */
   stage(canvas) {
-    const frame = element("div", { class: "stage", tabindex: 0, role: "group", "aria-label": `${this.description()}; space plays and pauses` }, canvas);
+    const words = `${this.description()}; space plays and pauses`;
     canvas.addEventListener("click", () => this.player.toggle());
-    return frame;
+    return element("div", { class: "stage", tabindex: 0, role: "group", "aria-label": words }, canvas);
   }
 
   runList() {
     this.runKeys = this.runs.map(() => element("span", { class: "line" }));
     return element("ul", { class: "run-list" }, ...this.runs.map((run, k) => element("li", { title: run.meaning },
-      this.runKeys[k], element("strong", {}, run.name), ` ${[run.robot, span(run), run.status].filter(Boolean).join(" · ")}`,
+      this.runKeys[k],
+      element("strong", {}, run.name),
+      ` ${[run.robot, span(run), run.status].filter(Boolean).join(" · ")}`,
       run.meaning ? element("span", { class: "meaning" }, ` – ${run.meaning}`) : null)));
   }
 
@@ -76,20 +80,29 @@ export class Motion {
       this.request();
     });
     this.keyRuns();
-    const sizes = new ResizeObserver(() => this.request());
+    const parts = new Map([this.scene, this.timeline, ...this.plots].map((part) => [part.canvas, part]));
+    if (this.events.box) {
+      parts.set(this.events.box, this.events);
+    }
+    const sizes = new ResizeObserver((entries) => {
+      entries.forEach(({ target, contentRect }) => parts.get(target).resize(contentRect.width, contentRect.height));
+      this.request();
+    });
     const sights = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         this.plots.find((plot) => plot.canvas === target).visible = isIntersecting;
       }
       this.request();
     });
-    [this.scene.canvas, this.timeline.canvas, ...this.plots.map((plot) => plot.canvas)].forEach((canvas) => sizes.observe(canvas));
+    parts.forEach((_, target) => sizes.observe(target));
     this.plots.forEach((plot) => sights.observe(plot.canvas));
     this.element.addEventListener("keydown", (event) => this.key(event, true));
   }
 
   keyRuns() {
-    this.runKeys.forEach((where, k) => where.replaceChildren(lineKey(among(this.theme.colours, k), among(DASHES, k), 4)));
+    this.runKeys.forEach((where, k) => {
+      where.replaceChildren(lineKey(among(this.theme.colours, k), among(DASHES, k), 4));
+    });
   }
 
   /** Do what a key says, unless what has the focus needs it; tells whether it did. */
@@ -125,19 +138,33 @@ export class Motion {
     }
     this.last = player.playing ? now : null;
     this.draw();
+    clearTimeout(this.rest);
     if (player.playing) {
       this.request();
+    } else {
+      this.drawAtRest(this.plots.filter((plot) => !plot.visible));
+    }
+  }
+
+  /** Draw plots that are out of sight, one at a time. */
+  drawAtRest(plots, wait = REST) {
+    if (plots.length > 0) {
+      this.rest = setTimeout(() => {
+        plots[0].draw(this.player.time, this.theme);
+        this.drawAtRest(plots.slice(1), 0);
+      }, wait);
     }
   }
 
   /** Draw all that is in sight as it is now. */
   draw() {
     const { time } = this.player;
+    // first, since it may have to ask where things are, which is cheap only before words change
+    this.events.update(time);
     this.controls.update();
     this.timeline.draw(this.theme);
     this.scene.draw(time, this.theme);
     this.plots.filter((plot) => plot.visible).forEach((plot) => plot.draw(time, this.theme));
-    this.events.update(time);
   }
 
   get time() {
@@ -160,8 +187,7 @@ export class Motion {
 }
 
 function span(run) {
-  const length = run.end - run.start;
-  return `${fixed(run.start, 2)} to ${fixed(run.end, length < 1 ? 4 : 2)} s`;
+  return run.end > run.start ? `${format(run.start)} to ${format(run.end)} s` : `at ${format(run.start)} s`;
 }
 
 /** Let keys that nobody hears go to the player that was used last or is in sight. */

@@ -17,16 +17,17 @@ export class Plot {
   constructor(gathered, runs, modes, player) {
     Object.assign(this, { gathered, runs, modes, player });
     this.title = gathered.title;
-    this.visible = true;
+    this.visible = false;
     this.still = null;
     this.theme = null;
+    this.resize(0, 0);
     this.strips = runs.filter((run) => run.bands.length > 0).slice(0, MOST_STRIPS);
-    this.top = 4 + STRIP * this.strips.length;
+    this.top = this.strips.length > 0 ? 4 + STRIP * this.strips.length : 10;
     this.range = rangeOf(gathered);
     this.values = [];
     this.legend = element("span", { class: "legend" });
     this.canvas = element("canvas", { class: "curves", role: "img", "aria-label": this.description() });
-    this.context = this.canvas.getContext("2d");
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.element = element("figure", { class: "plot" },
       element("figcaption", {}, element("strong", {}, gathered.title), this.legend),
       this.canvas,
@@ -54,6 +55,11 @@ export class Plot {
     });
   }
 
+  /** Say how large the canvas is on the page, in CSS pixels. */
+  resize(width, height) {
+    Object.assign(this, { width, height });
+  }
+
   get span() {
     const { start, end } = this.player;
     return end > start ? [start, end] : [start - 0.5, start + 0.5];
@@ -76,13 +82,12 @@ export class Plot {
 
   /** Draw the plot with its cursor at a time. */
   draw(time, theme) {
-    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
-    if (width <= LEFT + RIGHT || height === 0) {
+    if (this.width <= LEFT + RIGHT || this.height === 0) {
       return;
     }
-    const { ratio, changed } = fitCanvas(this.canvas, width, height);
+    const { ratio, changed } = fitCanvas(this.canvas, this.width, this.height);
     if (changed || theme !== this.theme || !this.still) {
-      Object.assign(this, { theme, ratio, width, height });
+      Object.assign(this, { theme, ratio });
       this.drawStill();
       this.writeLegend();
     }
@@ -112,6 +117,7 @@ export class Plot {
     });
     this.drawLines(context);
     this.drawCurves(context, across);
+    this.nameLines(context);
     this.still = layer;
   }
 
@@ -156,14 +162,27 @@ export class Plot {
   }
 
   drawLines(context) {
-    for (const { y, label } of this.gathered.lines.filter((one) => Number.isFinite(one.y))) {
-      Object.assign(context, { strokeStyle: this.theme.ink, fillStyle: this.theme.ink, lineWidth: 1 });
+    for (const { y } of this.levels()) {
+      Object.assign(context, { strokeStyle: this.theme.ink, lineWidth: 1 });
       context.setLineDash([8, 4]);
       line(context, LEFT, this.down(y), this.width - RIGHT, this.down(y));
       context.setLineDash([]);
-      Object.assign(context, { textAlign: "right", textBaseline: "bottom" });
-      context.fillText(String(label ?? ""), this.width - RIGHT - 4, this.down(y) - 2);
     }
+  }
+
+  /** The names of the lines, over the curves, with a rim so that they can be read. */
+  nameLines(context) {
+    Object.assign(context, { strokeStyle: this.theme.paper, fillStyle: this.theme.ink, lineWidth: 4, lineJoin: "round" });
+    Object.assign(context, { font: `11px ${this.theme.font}`, textAlign: "right", textBaseline: "bottom" });
+    for (const { y, label } of this.levels()) {
+      const place = [this.width - RIGHT - 4, Math.max(this.top + 12, this.down(y) - 2)];
+      context.strokeText(String(label ?? ""), ...place);
+      context.fillText(String(label ?? ""), ...place);
+    }
+  }
+
+  levels() {
+    return this.gathered.lines.filter((one) => Number.isFinite(one.y));
   }
 
   drawCurves(context, across) {
@@ -184,7 +203,7 @@ export class Plot {
     context.restore();
     if (this.gathered.series.every(({ curves }) => curves.every(({ values }) => !spread([values])))) {
       Object.assign(context, { fillStyle: this.theme.soft, textAlign: "center", textBaseline: "middle" });
-      context.fillText("no values", (LEFT + this.width - RIGHT) / 2, (this.top + this.height - BOTTOM) / 2);
+      context.fillText("no values", (LEFT + this.width - RIGHT) / 2, this.height - BOTTOM - 14);
     }
   }
 
@@ -192,7 +211,7 @@ export class Plot {
     return among(this.theme.colours, curve.colour);
   }
 
-  /** The names of the series with places for their values; a run's name stands where it is not clear. */
+  /** The names of the series with places for their values, and the names of runs where there are several. */
   writeLegend() {
     this.values = [];
     const entries = this.gathered.series.map(({ label, curves }) => element("span", { class: "entry" },
@@ -205,7 +224,8 @@ export class Plot {
     const text = document.createTextNode("");
     this.values.push({ curve, text });
     const value = element("span", { class: "value" }, text);
-    return [lineKey(this.colourOf(curve), among(DASHES, curve.dash)), label, value];
+    const name = this.runs.length > 1 ? this.runs[curve.run].name : "";
+    return [lineKey(this.colourOf(curve), among(DASHES, curve.dash)), label || name, value];
   }
 
   drawCursor(time) {
@@ -245,5 +265,6 @@ export function rangeOf({ series, lines }) {
   const room = 0.07 * (high - low);
   // equal but for rounding: show it as a flat line
   const least = 1e-9 * Math.max(Math.abs(low), Math.abs(high));
-  return high - low > least ? [low - room, high + room] : [low - (Math.abs(low) || 1) * 0.5, high + (Math.abs(high) || 1) * 0.5];
+  const around = 0.5 * (Math.abs(low) || 1);
+  return high - low > least ? [low - room, high + room] : [low - around, high + around];
 }

@@ -37,10 +37,9 @@ function text({ text: words = "" }) {
 }
 
 function facts({ rows = [] }) {
-  const pairs = rows.flatMap(([name, value, unit]) => [
+  const pairs = rows.map(([name, value, unit]) => element("div", {},
     element("dt", {}, name),
-    element("dd", {}, value, unit && unit !== "1" ? element("span", { class: "unit" }, ` ${unit}`) : null),
-  ]);
+    element("dd", {}, value, unit && unit !== "1" ? element("span", { class: "unit" }, ` ${unit}`) : null)));
   return [rows.length ? element("dl", {}, ...pairs) : element("p", {}, "none")];
 }
 
@@ -107,7 +106,8 @@ function figures({ figures: pictures = [] }) {
 // Only pictures that are in the page itself: it needs nothing from elsewhere.
 function pictureOf({ image, caption = "" }) {
   const inside = /^data:image\/(png|svg\+xml|jpeg|gif|webp);/.test(image ?? "");
-  return element("figure", {}, inside ? element("img", { src: image, alt: caption, loading: "lazy" }) : trouble("This picture is not in the page."),
+  return element("figure", {},
+    inside ? element("img", { src: image, alt: caption }) : trouble("This picture is not in the page."),
     element("figcaption", {}, caption));
 }
 

@@ -63,7 +63,8 @@ export class Run {
       label: String(one.label ?? one.name),
       values: this.sized(`values of ${one.name}`, one.values, this.count),
     }));
-    return { title: String(plot.title), axis: String(plot.axis ?? ""), series, lines: plot.lines ?? [], note: plot.note };
+    const { title, axis = "", lines = [], note } = plot;
+    return { title: String(title), axis: String(axis), series, lines, note };
   }
 
   sized(what, array, size) {

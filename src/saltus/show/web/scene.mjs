@@ -2,7 +2,7 @@
 
 import { bisect } from "./arrays.mjs";
 import { fitCanvas, layerLike } from "./elements.mjs";
-import { arrowScale, drawForces, scaleWords } from "./forces.mjs";
+import { arrowScale, drawForces, scaleWords, stretchToArrows } from "./forces.mjs";
 import { among, DASHES } from "./theme.mjs";
 import { strokePath, vertices } from "./trace.mjs";
 import { boxAround, reach, shouldFollow, viewOf } from "./view.mjs";
@@ -15,7 +15,7 @@ export class Scene {
   /** `wishes` says what is shown: forces, names, follow, and the set of traced points. */
   constructor(canvas, runs) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    this.context = canvas.getContext("2d", { alpha: false });
     this.runs = runs;
     this.reach = reach(runs);
     this.hasForces = runs.some((run) => run.contacts.length > 0);
@@ -26,8 +26,13 @@ export class Scene {
       follow: shouldFollow(this.reach),
       traces: new Set(runs.flatMap((run) => run.traces)),
     };
+    this.arrows = { whole: arrowScale(runs, extentOf(this.reach.box)), near: arrowScale(runs, 1.8 * this.reach.size) };
+    if (this.arrows.whole) {
+      stretchToArrows(this.reach.box, runs, this.arrows.whole);
+    }
     this.time = Math.min(...runs.map((run) => run.start));
     this.theme = null;
+    this.size = { width: 0, height: 0 };
     this.forget();
   }
 
@@ -37,7 +42,6 @@ export class Scene {
     this.traceLayer = null;
     this.tracesDrawn = null;
     this.traceFrames = new Map();
-    this.arrows = undefined;
   }
 
   wish(name, value) {
@@ -55,8 +59,14 @@ export class Scene {
     return among(this.theme.colours, index);
   }
 
-  get size() {
-    return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
+  /** How long arrows are now, or null if none are wished for or there is none. */
+  get arrowScale() {
+    return this.wishes.forces ? this.arrows[this.wishes.follow ? "near" : "whole"] : null;
+  }
+
+  /** Say how large the canvas is on the page, in CSS pixels: to ask it at each frame would cost time. */
+  resize(width, height) {
+    this.size = { width, height };
   }
 
   /** What is seen at a time. */
@@ -72,6 +82,9 @@ export class Scene {
   /** Where a run's named point is on the canvas at the time that is shown, in CSS pixels. */
   pixelOf(runIndex, name) {
     const run = this.runs[runIndex];
+    if (!run?.names.includes(name)) {
+      throw new Error(`run ${runIndex} has no point ${name}`);
+    }
     const begin = run.names.indexOf(name) * run.dimension;
     const points = run.pointsAt(this.time);
     const view = this.viewAt(this.time);
@@ -223,14 +236,9 @@ export class Scene {
   }
 
   drawForcesOf(view, run, points) {
-    if (!this.wishes.forces) {
-      return;
-    }
-    if (this.arrows === undefined) {
-      this.arrows = arrowScale(this.runs, Math.min(view.width, view.height) / view.scale);
-    }
-    if (this.arrows) {
-      drawForces(this.context, view, run, points, this.time, this.arrows, this.theme);
+    const scale = this.arrowScale;
+    if (scale) {
+      drawForces(this.context, view, run, points, this.time, scale, this.theme);
     }
   }
 
@@ -255,12 +263,17 @@ export class Scene {
   }
 
   drawWords() {
-    if (this.wishes.forces && this.arrows) {
+    const scale = this.arrowScale;
+    if (scale) {
       Object.assign(this.context, { font: `12px ${this.theme.font}`, fillStyle: this.theme.force, textAlign: "right" });
       this.context.textBaseline = "alphabetic";
-      this.context.fillText(scaleWords(this.arrows), this.size.width - 8, 16);
+      this.context.fillText(scaleWords(scale), this.size.width - 8, 16);
     }
   }
+}
+
+function extentOf(box) {
+  return Math.max(box.top - box.bottom, 0.6 * (box.right - box.left));
 }
 
 // Points of the skeleton, each once, with the radius of its dot.

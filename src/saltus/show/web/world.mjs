@@ -6,45 +6,49 @@ const HATCH = 11;
 
 /** Draw the world of some runs. */
 export function drawWorld(context, view, runs, theme) {
-  drawGrid(context, view, theme, runs[0].dimension === 3 ? "z" : "y");
+  const marks = marksOf(view);
+  drawGrid(context, view, marks, theme);
   once(runs.flatMap((run) => run.ground)).forEach((line) => drawGround(context, view, line, theme));
   once(runs.flatMap((run) => run.bars)).forEach((bar) => drawBar(context, view, bar, theme));
+  nameGrid(context, view, marks, theme, runs[0].dimension === 3 ? "z" : "y");
 }
 
 function once(things) {
   return [...new Map(things.map((thing) => [JSON.stringify(thing), thing])).values()];
 }
 
-function drawGrid(context, view, theme, up) {
+// Round metres and where they are on the canvas, but for those in the corners.
+function marksOf(view) {
   const box = view.box();
-  const [columns, rows] = [view.width / 110, view.height / 80];
-  context.font = `11px ${theme.font}`;
-  context.fillStyle = theme.soft;
+  const columns = ticks(box.left, box.right, view.width / 110);
+  const rows = ticks(box.bottom, box.top, view.height / 80);
+  return {
+    columns: columns.map(({ value, text }) => ({ text, at: Math.round(view.across(value)) + 0.5 }))
+      .filter(({ at }) => at > 44 && at < view.width - 58),
+    rows: rows.map(({ value, text }) => ({ text, at: Math.round(view.down(value)) + 0.5 }))
+      .filter(({ at }) => at > 24 && at < view.height - 26),
+  };
+}
+
+function drawGrid(context, view, { columns, rows }, theme) {
   context.strokeStyle = theme.faint;
   context.lineWidth = 1;
-  context.textAlign = "center";
-  context.textBaseline = "alphabetic";
-  for (const { value, text } of ticks(box.left, box.right, columns)) {
-    const x = Math.round(view.across(value)) + 0.5;
-    if (x > 44 && x < view.width - 44) {
-      stroke(context, x, 0, x, view.height - 20);
-      context.fillText(text, x, view.height - 6);
-    }
-  }
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  for (const { value, text } of ticks(box.bottom, box.top, rows)) {
-    const y = Math.round(view.down(value)) + 0.5;
-    if (y > 24 && y < view.height - 26) {
-      stroke(context, 40, y, view.width, y);
-      context.fillText(text, 36, y);
-    }
-  }
-  context.textBaseline = "alphabetic";
-  context.textAlign = "right";
-  context.fillText("x (m)", view.width - 6, view.height - 6);
-  context.textAlign = "left";
-  context.fillText(`${up} (m)`, 6, 14);
+  columns.forEach(({ at }) => stroke(context, at, 0, at, view.height - 20));
+  rows.forEach(({ at }) => stroke(context, 40, at, view.width, at));
+}
+
+/** Words over all that stands still, with a rim so that they can be read anywhere. */
+function nameGrid(context, view, { columns, rows }, theme, up) {
+  Object.assign(context, { font: `11px ${theme.font}`, fillStyle: theme.soft, strokeStyle: theme.paper, lineWidth: 4 });
+  const write = (text, x, y, align, baseline) => {
+    Object.assign(context, { textAlign: align, textBaseline: baseline, lineJoin: "round" });
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  };
+  columns.forEach(({ text, at }) => write(text, at, view.height - 6, "center", "alphabetic"));
+  rows.forEach(({ text, at }) => write(text, 36, at, "right", "middle"));
+  write("x (m)", view.width - 6, view.height - 6, "right", "alphabetic");
+  write(`${up} (m)`, 6, 14, "left", "alphabetic");
 }
 
 function stroke(context, x, y, x2, y2) {
@@ -58,11 +62,12 @@ function stroke(context, x, y, x2, y2) {
 function drawGround(context, view, line, theme) {
   const angle = line.angle ?? 0;
   const long = view.width + view.height;
+  const [x, y] = [view.across(line.x), view.down(line.y)];
   context.save();
-  context.translate(view.across(line.x), view.down(line.y));
+  context.translate(x, y);
   context.rotate(-angle);
   // the middle of the picture, along the ground
-  const along = Math.cos(angle) * (view.width / 2 - view.across(line.x)) - Math.sin(angle) * (view.height / 2 - view.down(line.y));
+  const along = Math.cos(angle) * (view.width / 2 - x) - Math.sin(angle) * (view.height / 2 - y);
   const first = Math.floor((along - long / 2) / HATCH);
   const last = Math.ceil((along + long / 2) / HATCH);
   context.strokeStyle = theme.ground;

@@ -13,6 +13,11 @@ def packed(values, kind="f64"):
     return {kind: base64.b64encode(np.ascontiguousarray(values, form).tobytes()).decode()}
 
 
+def unpacked(array):
+    """Numbers from base64 of their bytes, f64."""
+    return np.frombuffer(base64.b64decode(array["f64"]), "<f8")
+
+
 def double_pendulum(t, amplitude=0.9):
     """Angles of two links that swing as sines, and their rates."""
     first, second = amplitude * np.sin(3.0 * t), 0.7 * np.sin(5.0 * t + 0.4)
