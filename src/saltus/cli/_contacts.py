@@ -27,7 +27,7 @@ from saltus.cli._runs import (
     experiment,
     run_facts,
 )
-from saltus.cli._words import Json, Out, Robot, folder, number, pairs, print_json, print_table
+from saltus.cli._words import Json, Out, Progress, Robot, folder, number, pairs, print_json, print_table
 from saltus.errors import InputError
 
 
@@ -50,8 +50,9 @@ def painleve_command(
     axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
     names = None if within is None else [name for name in within.split(",") if name]
     folder(out)
-    found = painleve(system, *axes, unit=unit, within=names)
-    files = save_figure(painleve_figure(found), out, f"{robot}-painleve")
+    with Progress(quiet=as_json, doing="mapping"):
+        found = painleve(system, *axes, unit=unit, within=names)
+        files = save_figure(painleve_figure(found), out, f"{robot}-painleve")
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
         return
@@ -99,11 +100,14 @@ def laws_command(
     if out is not None:
         folder(out)
     one = experiment(changed_robot(robot, set_, None, guard), controller, control, profile, x0, until)
-    runs = compare_laws(
-        one.system, one.start, law, controller=one.controller, until=one.until, rtol=rtol, atol=atol, method=method
-    )
+    with Progress(1.0, quiet=as_json, doing="simulating") as show:
+        runs = compare_laws(
+            one.system, one.start, law, controller=one.controller, until=one.until, rtol=rtol, atol=atol,
+            method=method, progress=lambda done, total: show(done / total),
+        )  # fmt: skip
     if out is not None:
-        save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
+        with Progress(quiet=as_json, doing="drawing"):
+            save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
     if as_json:
         print_json({name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()})

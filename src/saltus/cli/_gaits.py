@@ -62,16 +62,21 @@ def gait_command(
         folder(out)
     repeated: Gait | FixedPoint
     if solve:
-        fixed = gaits.solve(made, begin)
+        with Progress(quiet=as_json, doing="solving"):
+            fixed = gaits.solve(made, begin)
         content, repeated = _solved(fixed), fixed
     elif minimise:
-        least = gaits.minimise(made, begin)
+        with Progress(quiet=as_json, doing="minimising"):
+            least = gaits.minimise(made, begin)
         content, repeated = _least(least), made.with_start(**_free(made, least.start))
     else:
-        cycle = gaits.run_cycle(made, begin)
+        with Progress(quiet=as_json, doing="one cycle"):
+            cycle = gaits.run_cycle(made, begin)
         content, repeated = _cycle(cycle), made.with_start(**begin)
     if iterate is not None:
-        _print_iterates(gaits.iterate(repeated, iterate, period), robot, out, as_json)
+        with Progress(iterate, quiet=as_json, doing="repeating") as show:
+            run = gaits.iterate(repeated, iterate, period, progress=lambda done, _: show(done))
+        _print_iterates(run, robot, out, as_json)
     elif as_json:
         print_json(content)
     else:
@@ -100,7 +105,9 @@ def map_command(
     folder(out)
     with Progress(1.0, quiet=as_json, doing="mapping") as show:
         found = error_map(made, *axes, progress=lambda done, total: show(done / total))
-    _print_map(found, _write_map(found, out, f"{robot}-{made.name}-map", above), as_json)
+    with Progress(quiet=as_json, doing="drawing"):
+        files = _write_map(found, out, f"{robot}-{made.name}-map", above)
+    _print_map(found, files, as_json)
 
 
 # -- what is asked for ----------------------------------------------------------------------------------
@@ -245,13 +252,15 @@ def _number(value: Any) -> str:
 
 
 def _print_iterates(run: Iterates, robot: str, out: Path, as_json: bool) -> None:
-    from saltus.show import error_figure, height_figure, iterates_figure, kinetic_figure, save_figure
+    from saltus.show import FORMS, error_figure, height_figure, iterates_figure, kinetic_figure, save_figure
 
     pictures = {"error": error_figure, "kinetic": kinetic_figure, "height": height_figure, "cycles": iterates_figure}
     name = f"{robot}-{run.gait.name}-iterate"
     files = []
-    for kind, draw in pictures.items() if run.count else ():
-        files += save_figure(draw({"": run}), out, f"{name}-{kind}")
+    with Progress(len(pictures), quiet=as_json, doing="drawing") as show:
+        for kind, draw in pictures.items() if run.count else ():
+            files += save_figure(draw({"": run}), out, f"{name}-{kind}")
+            show(len(files) / len(FORMS))
     if as_json:
         print_json(run.to_dict() | {"files": [str(path) for path in files]})
         return

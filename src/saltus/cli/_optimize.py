@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +72,8 @@ def optimize_command(
         spent: dict[str, Any] = {"runs": best.runs, "seconds": best.seconds, "file": str(file)}
     else:
         trial, spent = optimize.Trial(ready.start, ready.controller), {}
-    verdict = optimize.verdict(chosen, trial)
+    with Progress(quiet=as_json, doing="making it again"):
+        verdict = optimize.verdict(chosen, trial)
     if polish and (verdict.value is not None or ready is not None):
         try:
             polished = _polish(chosen, trial, verdict, polish, as_json)
@@ -86,13 +86,15 @@ def optimize_command(
             spent |= {"polished": polished.taken, "passes": polished.passes}
     content |= {**verdict.to_dict(), "start": dict(trial.start), **spent}
     if chosen.mixes is not None:
-        kept = optimize.robustness(chosen, trial, chosen.mixes.held_out())
+        with Progress(quiet=as_json, doing="trying mixes"):
+            kept = optimize.robustness(chosen, trial, chosen.mixes.held_out())
         content["robustness"] = kept.to_dict()
     rows = optimize.torque_table(verdict.run)
     lines = [["t", *chosen.robot.mechanism.actuators], *(map(repr, row) for row in rows.tolist())]
     write(file.with_suffix(".csv"), "\n".join(map(",".join, lines)).encode())
     write(file.with_name(f"{file.stem}-verdict.json"), json.dumps(plain(content), indent=1).encode())
-    draw_run(verdict.run, out)
+    with Progress(quiet=as_json, doing="drawing"):
+        draw_run(verdict.run, out)
     if as_json:
         print_json(content)
         return
@@ -104,11 +106,10 @@ def _polish(
 ) -> optimize.Polished:
     from saltus import optimize
 
-    with Progress(seconds, quiet=quiet, doing="polishing") as show:
-        began = clock.monotonic()
+    with Progress(seconds, quiet=quiet, doing="polishing", by_clock=True) as show:
 
         def tell(done: dict[str, Any]) -> None:
-            show(clock.monotonic() - began, f"promised {done['promised']:.4f}, made again {done['value']}")
+            show(0.0, f"promised {done['promised']:.4f}, made again {done['value']}")
 
         return optimize.polish(problem, trial, verdict, seconds, tell)
 

@@ -56,7 +56,8 @@ def list_command(
     as_json: Json = False,
 ) -> None:
     """List all that can be used by name, or what one of them takes."""
-    content = _everything() if name is None else facts(*_target(name))
+    with Progress(quiet=as_json, doing="looking"):
+        content = _everything() if name is None else facts(*_target(name))
     if as_json:
         print_json(content)
     else:
@@ -100,8 +101,13 @@ def check_command(
     from saltus.conformance import check
 
     kind, name = _target(target)
-    results = []
-    for result in check(kind, name):
+    results: list[Any] = []
+    going = check(kind, name)
+    while True:
+        with Progress(quiet=as_json, doing=f"check {len(results) + 1}"):
+            result = next(going, None)
+        if result is None:
+            break
         results.append(result)
         if not as_json:
             print(f"ok   {result.check}" if result.ok else f"FAIL {result.check}: {result.reason}", flush=True)
@@ -176,9 +182,11 @@ def run_command(
     simulate = partial(one.watched, speed) if watch else one.simulate
     run, failure = simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
-        run.save(out)
+        with Progress(quiet=as_json, doing="writing"):
+            run.save(out)
     if figures is not None:
-        draw_run(run, figures)
+        with Progress(quiet=as_json, doing="drawing"):
+            draw_run(run, figures)
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
 
@@ -242,7 +250,8 @@ def graph_command(
         given = [option for option, value in about_run.items() if value is not None and value is not False]
         if given:
             raise InputError(f"{', '.join(given)}: only a run has such options; add --visited")
-        graph = saltus.mode_graph(system, by_unit=by_unit)
+        with Progress(quiet=as_json, doing="looking"):
+            graph = saltus.mode_graph(system, by_unit=by_unit)
     if out is not None:
         graph.save(out)
     if as_json:
@@ -376,7 +385,8 @@ def run_facts(run: Trajectory) -> dict[str, Any]:
 def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_json: bool) -> None:
     from saltus.studies import laws_in_words
 
-    audit = run.check()
+    with Progress(quiet=as_json, doing="checking"):
+        audit = run.check()
     if as_json:
         content = run_facts(run) | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
         if failure is not None:
