@@ -259,7 +259,8 @@ def test_nice_numbers_and_usual_speeds():
 def test_a_run_that_is_watched_is_the_same(name):
     robot = find_robot(name)
     controller = robot.profiles["paper"].controller if robot.profiles else None
-    alone = saltus.simulate(robot, controller=controller)
+    until = min(robot.until, 1.5)
+    alone = saltus.simulate(robot, controller=controller, until=until)
     scene, looks = Scene(robot), []
 
     def watch(live):
@@ -267,7 +268,7 @@ def test_a_run_that_is_watched_is_the_same(name):
         middle = (live.t + (looks[-1][0] if looks else 0.0)) / 2
         looks.append((live.t, scene.moment(run, live.t), middle, run.at(middle), run.at(live.t)))
 
-    watched = saltus.simulate(robot, controller=controller, watch=watch)
+    watched = saltus.simulate(robot, controller=controller, until=until, watch=watch)
     for part in ("step_rows", "event_rows", "doubles"):
         np.testing.assert_array_equal(getattr(watched, part), getattr(alone, part))
     assert watched.to_dict() == alone.to_dict()
