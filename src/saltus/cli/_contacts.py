@@ -44,13 +44,14 @@ def painleve_command(
 ) -> None:
     """Map the alpha of a sliding contact over postures; where it is not positive there is no motion, or two."""
     from saltus.hybrid import painleve
-    from saltus.show import painleve_figure, save_figure
 
     system = changed_robot(robot, set_, None, None)
     axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
     names = None if within is None else [name for name in within.split(",") if name]
     folder(out)
     with Progress(quiet=as_json, doing="mapping"):
+        from saltus.show import painleve_figure, save_figure
+
         found = painleve(system, *axes, unit=unit, within=names)
         files = save_figure(painleve_figure(found), out, f"{robot}-painleve")
     if as_json:
@@ -94,13 +95,13 @@ def laws_command(
     as_json: Json = False,
 ) -> None:
     """Make one run under each of several impact laws, and put what becomes of it side by side."""
-    from saltus.show import save_figure, side_by_side_figure
-    from saltus.studies import compare_laws
-
     if out is not None:
         folder(out)
     one = experiment(changed_robot(robot, set_, None, guard), controller, control, profile, x0, until)
     with Progress(1.0, quiet=as_json, doing="simulating") as show:
+        from saltus.show import save_figure, side_by_side_figure
+        from saltus.studies import compare_laws
+
         runs = compare_laws(
             one.system, one.start, law, controller=one.controller, until=one.until, rtol=rtol, atol=atol,
             method=method, progress=lambda done, total: show(done / total),

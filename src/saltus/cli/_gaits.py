@@ -252,15 +252,15 @@ def _number(value: Any) -> str:
 
 
 def _print_iterates(run: Iterates, robot: str, out: Path, as_json: bool) -> None:
-    from saltus.show import FORMS, error_figure, height_figure, iterates_figure, kinetic_figure, save_figure
-
-    pictures = {"error": error_figure, "kinetic": kinetic_figure, "height": height_figure, "cycles": iterates_figure}
     name = f"{robot}-{run.gait.name}-iterate"
-    files = []
-    with Progress(len(pictures), quiet=as_json, doing="drawing") as show:
-        for kind, draw in pictures.items() if run.count else ():
+    files: list[Path] = []
+    with Progress(1.0, quiet=as_json, doing="drawing") as show:
+        from saltus.show import error_figure, height_figure, iterates_figure, kinetic_figure, save_figure
+
+        kinds = {"error": error_figure, "kinetic": kinetic_figure, "height": height_figure, "cycles": iterates_figure}
+        for number, (kind, draw) in enumerate(kinds.items() if run.count else (), 1):
             files += save_figure(draw({"": run}), out, f"{name}-{kind}")
-            show(len(files) / len(FORMS))
+            show(number / len(kinds))
     if as_json:
         print_json(run.to_dict() | {"files": [str(path) for path in files]})
         return

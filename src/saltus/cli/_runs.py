@@ -318,17 +318,19 @@ class _Experiment:
 
     def watched(self, speed: float | None, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it while it is drawn on standard error; where it cannot be, say why and run it."""
-        from saltus.cli._watch import Watcher, unable, usual_speed, watching
+        bar = Progress(quiet=False, doing="starting")
+        with bar:
+            from saltus.cli._watch import Watcher, unable, usual_speed, watching
 
-        reason = unable(sys.stderr)
+            reason = unable(sys.stderr)
+            if not reason:
+                chosen = usual_speed(self.end) if speed is None else speed
+                watcher = Watcher(self.system, 0.0, chosen, sys.stderr, bar.close)
+                with watching(watcher) as watch:
+                    run, failure = self._simulate(watch=watch, **options)
         if reason:
             print(f"saltus: --watch draws nothing: {reason}", file=sys.stderr)
             return self.simulate(quiet=quiet, **options)
-        bar = Progress(quiet=False, doing="starting")
-        chosen = usual_speed(self.end) if speed is None else speed
-        watcher = Watcher(self.system, 0.0, chosen, sys.stderr, bar.close)
-        with bar, watching(watcher) as watch:
-            run, failure = self._simulate(watch=watch, **options)
         watcher.last(run)
         return run, failure
 
