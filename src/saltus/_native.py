@@ -466,7 +466,7 @@ class Entry(CFunc):  # type: ignore[type-arg]
 
     def _compile_uncached(self) -> Any:
         _TELL.get()(self._told)
-        return super()._compile_uncached()
+        return super()._compile_uncached()  # type: ignore[misc]
 
     @property
     def place(self) -> int:

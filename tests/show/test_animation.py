@@ -24,8 +24,8 @@ from saltus.robots import find_robot
 from saltus.show import _animation, save_animation
 from saltus.show._animation import frame_times, usual_speed
 from saltus.show._figure import BLUE
-from saltus.show._points import Points
 from saltus.show._frames import COLOURS, DASHES, FORCE, GROUND, JOINTS, Scene
+from saltus.show._points import Points
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 SIZE = (640, 400)

@@ -15,11 +15,11 @@ from rich.text import Text
 LONGEST, SHORTEST, WORD = 40, 4, 8
 
 
-def bar(doing: str, total: float | None, began: float) -> Any:
+def bar(doing: str, total: float | None, began: float, *, by_clock: bool = False) -> Any:
     """A bar that is on the screen until it is stopped, and leaves nothing behind; ``began`` by the monotonic clock."""
     console = Console(stderr=True, highlight=False)
     shown = Progress(
-        _Line(console, began), console=console, transient=True, refresh_per_second=8, redirect_stdout=False,
+        _Line(console, began, by_clock), console=console, transient=True, refresh_per_second=8, redirect_stdout=False,
         redirect_stderr=False,
     )  # fmt: skip
     shown.start()
@@ -32,15 +32,15 @@ class _Line(ProgressColumn):
 
     max_refresh = None
 
-    def __init__(self, console: Console, began: float):
+    def __init__(self, console: Console, began: float, by_clock: bool):
         super().__init__()
-        self._console, self._began = console, began
+        self._console, self._began, self._by_clock = console, began, by_clock
 
     def render(self, task: Any) -> Text:
-        known = bool(task.total) and task.completed > 0
-        share = min(1.0, max(0.0, task.completed / task.total)) if known else None
-        left = task.time_remaining if known else None
-        line = bar_line(task.description, share, left, time.monotonic() - self._began, self._console.width - 1)
+        passed = time.monotonic() - self._began
+        done, left = (passed, task.total - passed) if self._by_clock else (task.completed, task.time_remaining)
+        share = min(1.0, done / task.total) if task.total and done > 0 else None
+        line = bar_line(task.description, share, left, passed, self._console.width - 1)
         text = Text(line, no_wrap=True, overflow="crop")
         text.highlight_regex("[━#]+", "cyan")
         text.highlight_regex("[─]+", "bright_black")
@@ -57,7 +57,9 @@ def bar_line(doing: str, share: float | None, left: float | None, elapsed: float
     if len(right) >= width:
         return right[: max(0, width)]
     room = width - len(right) - 1
-    length = 0 if share is None else min(LONGEST, max(SHORTEST, room - len(doing) - 1), room - WORD - 1)
+    length = (
+        0 if share is None else min(LONGEST, max(SHORTEST, room - len(doing) - 1), room - min(WORD, len(doing)) - 1)
+    )
     length = length if length >= SHORTEST else 0
     words = room - length - (1 if length else 0)
     told = doing if len(doing) <= words else doing[: max(0, words - 1)] + "…"[: max(0, words)]
@@ -68,7 +70,7 @@ def bar_line(doing: str, share: float | None, left: float | None, elapsed: float
 
 def clock(seconds: float) -> str:
     """Minutes and seconds, and hours where there are any."""
-    whole = math.ceil(min(seconds, 359999))
+    whole = math.ceil(min(max(seconds, 0.0), 359999))
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 

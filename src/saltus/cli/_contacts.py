@@ -28,7 +28,7 @@ from saltus.cli._runs import (
     experiment,
     run_facts,
 )
-from saltus.cli._words import Json, Out, Robot, folder, number, pairs, print_json, print_table
+from saltus.cli._words import Json, Out, Progress, Robot, folder, number, pairs, print_json, print_table
 from saltus.errors import InputError
 
 
@@ -46,16 +46,18 @@ def painleve_command(
 ) -> None:
     """Map the alpha of a sliding contact over postures; where it is not positive there is no motion, or two."""
     from saltus.hybrid import painleve
-    from saltus.show import painleve_figure, save_figure
 
     report = asked_report(context)
     system = changed_robot(robot, set_, None, None)
     axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
     names = None if within is None else [name for name in within.split(",") if name]
     folder(out)
-    found = painleve(system, *axes, unit=unit, within=names)
-    figure = painleve_figure(found)
-    files = save_figure(figure, out, f"{robot}-painleve")
+    with Progress(quiet=as_json, doing="mapping"):
+        from saltus.show import painleve_figure, save_figure
+
+        found = painleve(system, *axes, unit=unit, within=names)
+        figure = painleve_figure(found)
+        files = save_figure(figure, out, f"{robot}-painleve")
     if report is not None:
         document = report.begin(f"{robot}: where friction leaves {found.unit} without a motion")
         document.facts("Key figures", told(found.to_dict()))
@@ -102,21 +104,25 @@ def laws_command(
     as_json: Json = False,
 ) -> None:
     """Make one run under each of several impact laws, and put what becomes of it side by side."""
-    from saltus.show import add_runs, save_figure, side_by_side_figure
-    from saltus.studies import compare_laws
-
     report = asked_report(context)
     if out is not None:
         folder(out)
     one = experiment(changed_robot(robot, set_, None, guard), controller, control, profile, x0, until)
-    runs = compare_laws(
-        one.system, one.start, law, controller=one.controller, until=one.until, rtol=rtol, atol=atol, method=method
-    )
+    with Progress(1.0, quiet=as_json, doing="simulating") as show:
+        from saltus.show import add_runs, save_figure, side_by_side_figure
+        from saltus.studies import compare_laws
+
+        runs = compare_laws(
+            one.system, one.start, law, controller=one.controller, until=one.until, rtol=rtol, atol=atol,
+            method=method, progress=lambda done, total: show(done / total),
+        )  # fmt: skip
     if out is not None:
-        save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
+        with Progress(quiet=as_json, doing="drawing"):
+            save_figure(side_by_side_figure(runs), out, f"{robot}-laws")
     if report is not None:
-        document = report.begin(f"{robot} under several impact laws")
-        add_runs(document, runs, figures=[(side_by_side_figure(runs), "The same run under each law")])
+        with Progress(quiet=as_json, doing="reporting"):
+            document = report.begin(f"{robot} under several impact laws")
+            add_runs(document, runs, figures=[(side_by_side_figure(runs), "The same run under each law")])
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
     if as_json:
         print_json({name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()})

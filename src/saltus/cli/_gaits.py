@@ -67,17 +67,24 @@ def gait_command(
     repeated: Gait | FixedPoint
     fixed: FixedPoint | None = None
     if solve:
-        fixed = gaits.solve(made, begin)
+        with Progress(quiet=as_json, doing="solving"):
+            fixed = gaits.solve(made, begin)
         content, repeated, cycle = _solved(fixed), fixed, fixed.cycle
     elif minimise:
-        least = gaits.minimise(made, begin)
+        with Progress(quiet=as_json, doing="minimising"):
+            least = gaits.minimise(made, begin)
         content, repeated, cycle = _least(least), made.with_start(**_free(made, least.start)), least.cycle
     else:
-        cycle = gaits.run_cycle(made, begin)
+        with Progress(quiet=as_json, doing="one cycle"):
+            cycle = gaits.run_cycle(made, begin)
         content, repeated = _cycle(cycle), made.with_start(**begin)
-    repeats = None if iterate is None else gaits.iterate(repeated, iterate, period)
+    repeats = None
+    if iterate is not None:
+        with Progress(iterate, quiet=as_json, doing="repeating") as show:
+            repeats = gaits.iterate(repeated, iterate, period, progress=lambda done, _: show(done))
     if report is not None:
-        report_gait(report.begin(f"{robot}, {made.name}"), content, cycle, fixed, repeats)
+        with Progress(quiet=as_json, doing="reporting"):
+            report_gait(report.begin(f"{robot}, {made.name}"), content, cycle, fixed, repeats)
     if repeats is not None:
         _print_iterates(repeats, robot, out, as_json)
     elif as_json:
@@ -110,9 +117,11 @@ def map_command(
     folder(out)
     with Progress(1.0, quiet=as_json, doing="mapping") as show:
         found = error_map(made, *axes, progress=lambda done, total: show(done / total))
-    if report is not None:
-        _report_map(report.begin(f"{robot}, {made.name}: error over {axes[0][0]} and {axes[1][0]}"), found, above)
-    _print_map(found, _write_map(found, out, f"{robot}-{made.name}-map", above), as_json)
+    with Progress(quiet=as_json, doing="drawing"):
+        files = _write_map(found, out, f"{robot}-{made.name}-map", above)
+        if report is not None:
+            _report_map(report.begin(f"{robot}, {made.name}: error over {axes[0][0]} and {axes[1][0]}"), found, above)
+    _print_map(found, files, as_json)
 
 
 # -- what is asked for ----------------------------------------------------------------------------------
@@ -257,13 +266,15 @@ def _number(value: Any) -> str:
 
 
 def _print_iterates(run: Iterates, robot: str, out: Path, as_json: bool) -> None:
-    from saltus.show import error_figure, height_figure, iterates_figure, kinetic_figure, save_figure
-
-    pictures = {"error": error_figure, "kinetic": kinetic_figure, "height": height_figure, "cycles": iterates_figure}
     name = f"{robot}-{run.gait.name}-iterate"
-    files = []
-    for kind, draw in pictures.items() if run.count else ():
-        files += save_figure(draw({"": run}), out, f"{name}-{kind}")
+    files: list[Path] = []
+    with Progress(1.0, quiet=as_json, doing="drawing") as show:
+        from saltus.show import error_figure, height_figure, iterates_figure, kinetic_figure, save_figure
+
+        kinds = {"error": error_figure, "kinetic": kinetic_figure, "height": height_figure, "cycles": iterates_figure}
+        for number, (kind, draw) in enumerate(kinds.items() if run.count else (), 1):
+            files += save_figure(draw({"": run}), out, f"{name}-{kind}")
+            show(number / len(kinds))
     if as_json:
         print_json(run.to_dict() | {"files": [str(path) for path in files]})
         return

@@ -7,7 +7,6 @@ import json
 import math
 import shlex
 import sys
-import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,8 +82,9 @@ def optimize_command(
         result.spent = {"runs": best.runs, "seconds": best.seconds, "file": str(file)}
     else:
         trial = optimize.Trial(ready.start, ready.controller)
-    verdict = optimize.verdict(chosen, trial)
-    content = result.write(trial, verdict)
+    with Progress(quiet=as_json, doing="making it again"):
+        verdict = optimize.verdict(chosen, trial)
+        content = result.write(trial, verdict)
     if polish and (verdict.value is not None or ready is not None):
         try:
             polished = _polish(chosen, trial, verdict, polish, as_json, result)
@@ -96,13 +96,15 @@ def optimize_command(
         else:
             trial, verdict = polished.trial, polished.verdict
             content = result.write(trial, verdict, polished)
-    draw_run(verdict.run, out)
+    with Progress(quiet=as_json, doing="drawing"):
+        draw_run(verdict.run, out)
     if not verdict.clean:
         print("saltus: what was found breaks rules or is not complete: it is not to be relied on", file=sys.stderr)
     if report is not None:
-        document = report.begin(f"{chosen.name}: {_value(verdict)}", f"the best found; {chosen.objective}")
-        document.facts("Verdict", told({name: value for name, value in content.items() if name != "modes"}))
-        add_runs(document, {"": verdict.run})
+        with Progress(quiet=as_json, doing="reporting"):
+            document = report.begin(f"{chosen.name}: {_value(verdict)}", f"the best found; {chosen.objective}")
+            document.facts("Verdict", told({name: value for name, value in content.items() if name != "modes"}))
+            add_runs(document, {"": verdict.run})
     if as_json:
         print_json(content)
         return
@@ -174,14 +176,13 @@ def _polish(
     """Polish a motion; what is better is written as soon as it is found."""
     from saltus import optimize
 
-    with Progress(seconds, quiet=quiet, doing="polishing") as show:
-        began = clock.monotonic()
+    with Progress(seconds, quiet=quiet, doing="polishing", by_clock=True) as show:
 
         def tell(now: optimize.Polished) -> None:
             done = now.passes[-1]
             if done["taken"]:
                 result.write(now.trial, now.verdict, now)
-            show(clock.monotonic() - began, f"promised {done['promised']:.4f}, made again {done['value']}")
+            show(0.0, f"promised {done['promised']:.4f}, made again {done['value']}")
 
         return optimize.polish(problem, trial, verdict, seconds, tell)
 

@@ -28,10 +28,11 @@ def reproduce_command(
     found.check_detail(detail)
     folder(out)
     with Progress(1.0, quiet=as_json, doing=paper) as show:
-        report = found.reproduce(detail=detail, progress=lambda doing, share: show(share))
-    files = [str(path) for path in report.save(out)]
-    if wanted is not None:
-        report.fill(wanted.begin(report.title))
+        report = found.reproduce(detail=detail, progress=lambda doing, share: show(share, doing))
+    with Progress(quiet=as_json, doing="writing"):
+        files = [str(path) for path in report.save(out)]
+        if wanted is not None:
+            report.fill(wanted.begin(report.title))
     if as_json:
         print_json(report.to_dict() | {"files": files})
         return

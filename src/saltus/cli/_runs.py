@@ -61,7 +61,8 @@ def list_command(
 ) -> None:
     """List all that can be used by name, or what one of them takes."""
     report = asked_report(context)
-    content = _everything() if name is None else facts(*_target(name))
+    with Progress(quiet=as_json, doing="looking"):
+        content = _everything() if name is None else facts(*_target(name))
     if report is not None:
         report.begin(name or "All that can be used by name").facts("What there is", told(content))
     if as_json:
@@ -109,8 +110,13 @@ def check_command(
 
     report = asked_report(context)
     kind, name = _target(target)
-    results = []
-    for result in check(kind, name):
+    results: list[Any] = []
+    going = check(kind, name)
+    while True:
+        with Progress(quiet=as_json, doing=f"check {len(results) + 1}"):
+            result = next(going, None)
+        if result is None:
+            break
         results.append(result)
         if not as_json:
             print(f"ok   {result.check}" if result.ok else f"FAIL {result.check}: {result.reason}", flush=True)
@@ -191,11 +197,14 @@ def run_command(
     simulate = partial(one.watched, speed) if watch else one.simulate
     run, failure = simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
-        run.save(out)
+        with Progress(quiet=as_json, doing="writing"):
+            run.save(out)
     if figures is not None:
-        draw_run(run, figures)
+        with Progress(quiet=as_json, doing="drawing"):
+            draw_run(run, figures)
     if report is not None:
-        add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
+        with Progress(quiet=as_json, doing="reporting"):
+            add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
     _print_run(run, failure, out, as_json)
     _exit_after(failure)
 
@@ -255,7 +264,8 @@ def graph_command(
         given = [option for option, value in about_run.items() if value is not None and value is not False]
         if given:
             raise InputError(f"{', '.join(given)}: only a run has such options; add --visited")
-        graph = saltus.mode_graph(system, by_unit=by_unit)
+        with Progress(quiet=as_json, doing="looking"):
+            graph = saltus.mode_graph(system, by_unit=by_unit)
     if out is not None:
         graph.save(out)
     if report is not None:
@@ -335,17 +345,19 @@ class _Experiment:
 
     def watched(self, speed: float | None, *, quiet: bool, **options: Any) -> tuple[Trajectory, _Failure | None]:
         """Run it while it is drawn on standard error; where it cannot be, say why and run it."""
-        from saltus.cli._watch import Watcher, unable, usual_speed, watching
+        bar = Progress(quiet=False, doing="starting")
+        with bar:
+            from saltus.cli._watch import Watcher, unable, usual_speed, watching
 
-        reason = unable(sys.stderr)
+            reason = unable(sys.stderr)
+            if not reason:
+                chosen = usual_speed(self.end) if speed is None else speed
+                watcher = Watcher(self.system, 0.0, chosen, sys.stderr, bar.close)
+                with watching(watcher) as watch:
+                    run, failure = self._simulate(watch=watch, **options)
         if reason:
             print(f"saltus: --watch draws nothing: {reason}", file=sys.stderr)
             return self.simulate(quiet=quiet, **options)
-        bar = Progress(quiet=False, doing="starting")
-        chosen = usual_speed(self.end) if speed is None else speed
-        watcher = Watcher(self.system, 0.0, chosen, sys.stderr, bar.close)
-        with bar, watching(watcher) as watch:
-            run, failure = self._simulate(watch=watch, **options)
         watcher.last(run)
         return run, failure
 
@@ -402,7 +414,8 @@ def run_facts(run: Trajectory) -> dict[str, Any]:
 def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_json: bool) -> None:
     from saltus.studies import laws_in_words
 
-    audit = run.check()
+    with Progress(quiet=as_json, doing="checking"):
+        audit = run.check()
     if as_json:
         content = run_facts(run) | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
         if failure is not None:

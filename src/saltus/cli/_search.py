@@ -66,7 +66,11 @@ def search_command(
             made, radius=radius, rise=rise, seed=seed, starts=starts, cycles=cycles, progress=lambda k, _: show(k)
         )
     if climb is not None:
-        found = gaits.climb(found, most=climb, cycles=cycles)
+        with Progress(climb - rise, quiet=as_json, doing="climbing") as show:
+            found = gaits.climb(
+                found, most=climb, cycles=cycles,
+                progress=lambda now, size: show(now - rise, f"{now:.3f} m, radius {size:.2f}"),
+            )  # fmt: skip
     content = {"robot": robot, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
     if report is not None:
         report_gait(report.begin(f"{robot}, {made.name}: a gait by the clock"), content, found.fixed.cycle, found.fixed)
@@ -101,7 +105,9 @@ def collisionless_command(
     report = asked_report(context)
     rows: list[dict[str, Any]] = []
     cycles: dict[str, Any] = {}
-    for found in collisionless(_gait(robot, type_, set_)):
+    with Progress(1.0, quiet=as_json, doing="shooting") as show:
+        gaits = collisionless(_gait(robot, type_, set_), progress=lambda done, total: show(done / total))
+    for found in gaits:
         fixed = found.fixed
         cycles[f"gait {len(cycles) + 1}"] = fixed.cycle
         rows.append(
@@ -157,13 +163,15 @@ def family_command(
     gaits.check_span(made, name, (low, high))
     if out is not None:
         folder(out)
-    fixed = gaits.solve(made, begin)
+    with Progress(quiet=as_json, doing="solving"):
+        fixed = gaits.solve(made, begin)
     with Progress(2 * MOST, quiet=as_json, doing=f"following {name}") as show:
         made_points = itertools.count(1)
         family = gaits.follow(fixed, name, (low, high), most=MOST, progress=lambda *_: show(next(made_points)))
-    if report is not None:
-        _report_family(report.begin(f"{robot}, {made.name}: family in {name}"), family)
-    files = _write_family(family, out, f"{robot}-{made.name}-family-{name}") if out is not None else []
+    with Progress(quiet=as_json, doing="drawing"):
+        files = _write_family(family, out, f"{robot}-{made.name}-family-{name}") if out is not None else []
+        if report is not None:
+            _report_family(report.begin(f"{robot}, {made.name}: family in {name}"), family)
     if as_json:
         print_json({"robot": robot, **_family(family), "files": [str(path) for path in files]})
         return

@@ -28,11 +28,13 @@ AFTER, LEAST_PAUSE = 1.0, 0.1
 class Progress:
     """A progress bar on standard error, from one second on, where a person watches; it says how long is left.
 
-    Without a total it says how long it has been. What is compiled meanwhile, once for all, is told instead.
+    Without a total it says how long it has been; ``by_clock`` the total is a time, s, that passes by itself. What is
+    compiled meanwhile, once for all, is told instead.
     """
 
-    def __init__(self, total: float | None = None, *, quiet: bool, doing: str = "simulating"):
+    def __init__(self, total: float | None = None, *, quiet: bool, doing: str = "simulating", by_clock: bool = False):
         self._total, self._doing, self._text, self._done = total, doing, doing, -math.inf
+        self._by_clock = by_clock
         self._wanted = not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
         self._began, self._told = time.monotonic(), 0.0
         self._bar: Any = None
@@ -70,7 +72,7 @@ class Progress:
 
         with self._lock:
             if not self._over:
-                self._bar = bar(self._text, self._total, self._began)
+                self._bar = bar(self._text, self._total, self._began, by_clock=self._by_clock)
                 self._update()
 
     def _show(self, done: float, found: str = "") -> None:

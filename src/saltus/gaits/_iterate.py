@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,6 +104,7 @@ def iterate(
     *,
     start: Mapping[str, float] | None = None,
     knobs: Mapping[str, float] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Iterates:
     """Run a gait open-loop: its phases last as they do in the first cycle, and nothing restarts the clock.
@@ -117,6 +118,8 @@ def iterate(
         not given they are exact.
     start, knobs
         Other values than those of the gait; a fixed point has its own.
+    progress
+        Called after each cycle with how many are behind, and how many are asked for.
     """
     check_iteration(cycles, period)
     if isinstance(gait, FixedPoint):
@@ -127,7 +130,7 @@ def iterate(
         _check_passage(gait)
         first = run_cycle(gait, start, knobs, **options)
     _check_passage(gait)
-    return _Run(gait, first, cycles, period, options).result()
+    return _Run(gait, first, cycles, period, options).result(progress)
 
 
 def check_iteration(cycles: int, period: float | None) -> None:
@@ -177,7 +180,7 @@ class _Run:
             yield dict(zip(lengths, durations.values(), strict=True)) if self.period is None else lengths
             number += 1
 
-    def result(self) -> Iterates:
+    def result(self, progress: Callable[[int, int], None] | None = None) -> Iterates:
         start = {name: self.first.start[name] for name in self.gait.state_names}
         state, clock, hold = start, 0.0, np.zeros(2)
         previous: Cycle | None = None
@@ -195,6 +198,8 @@ class _Run:
             except SaltusError as error:
                 reason = f"cycle {number + 1}: {error}"
                 break
+            if progress is not None:
+                progress(min(number + 1, self.asked), self.asked)
             if not self.name:
                 clock, hold, state = clock + cycle.period, hold + np.array(cycle.travel), cycle.final
                 times.append(clock)

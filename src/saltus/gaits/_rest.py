@@ -69,10 +69,17 @@ class Collisionless:
         return float(abs(_turned(self.fall.final[self.zero])))
 
 
-def collisionless(gait: Gait, knobs: Mapping[str, float] | None = None, *, count: int = 2000) -> list[Collisionless]:
+def collisionless(
+    gait: Gait,
+    knobs: Mapping[str, float] | None = None,
+    *,
+    count: int = 2000,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Collisionless]:
     """All collisionless gaits of a gait type, by shooting from rest on a fine grid.
 
-    Of the knobs only those count that are parameters of the robot.
+    Of the knobs only those count that are parameters of the robot. ``progress`` is called with how many places
+    between two shots have been looked at, and of how many.
     """
     rest = gait.rest
     if rest is None:
@@ -90,7 +97,10 @@ def collisionless(gait: Gait, knobs: Mapping[str, float] | None = None, *, count
     ends = run_many(shooting.fall, starts)
     misses = _turned(ends.finals[rest.zero])
     found: list[Collisionless] = []
-    for k in np.flatnonzero(np.isfinite(misses[:-1]) & np.isfinite(misses[1:]) & (misses[:-1] * misses[1:] <= 0)):
+    changes = np.flatnonzero(np.isfinite(misses[:-1]) & np.isfinite(misses[1:]) & (misses[:-1] * misses[1:] <= 0))
+    for number, k in enumerate(changes):
+        if progress is not None:
+            progress(number, len(changes))
         if abs(misses[k + 1] - misses[k]) > 1.0:
             continue  # a whole turn more, or another passage: no zero between them
 

@@ -55,7 +55,7 @@ class Scene:
         wheels = [unit for unit in grounds if hasattr(unit, "radius")]
         bars = [hold for unit in touching if unit is not None and unit.kind == GRIP for hold in unit.holds]
         self.grounds = sorted({tuple(self._numbers(unit.slope, *unit.through)) for unit in grounds})
-        self.wheels = [(order.index(unit.point.name), *self._numbers(unit.radius)) for unit in wheels]
+        self.wheels = [(order.index(unit.point.name), self._numbers(unit.radius)[0]) for unit in wheels]
         self.bars = {tuple(self._numbers(*bar.at, bar.capture)) for bar in bars if hasattr(bar, "at")}
         self._places = ca.Function("places", [d.t, d.x, d.p], [ca.vertcat(ca.SX.zeros(0), *points.values())])
         self._energy = ca.Function("energy", [d.t, d.x, d.p], [d.kinetic + d.potential])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from saltus.contact import law_names
@@ -16,6 +16,7 @@ def compare_laws(
     laws: Iterable[str] | None = None,
     *,
     parameters: Mapping[str, float] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> dict[str, Trajectory]:
     """The same run under the robot's own impact law and under each of some others (all).
@@ -24,13 +25,19 @@ def compare_laws(
     own comes first, as ``own chatterjee:normal=0,tangential=0``. Coefficients that are not told are the robot's
     where its own law has some of the same name, and else the law's defaults (see `HybridSystem.with_law`).
 
-    Options are those of `saltus.simulate`. Runs that fail come back with the status in which they ended.
+    ``progress`` is called before each run with how many are behind, and of how many. Other options are those of
+    `saltus.simulate`. Runs that fail come back with the status in which they ended.
     """
     system = system.with_parameters(**(parameters or {}))
     wanted = law_names() if laws is None else list(laws)
     changed = [system.with_law(text) for text in wanted]
     systems = {f"own {laws_in_words(system)}": system} | {laws_in_words(one): one for one in changed}
-    return {name: simulate(one, start, raise_errors=False, **options) for name, one in systems.items()}
+    runs: dict[str, Trajectory] = {}
+    for name, one in systems.items():
+        if progress is not None:
+            progress(len(runs), len(systems))
+        runs[name] = simulate(one, start, raise_errors=False, **options)
+    return runs
 
 
 def laws_in_words(system: HybridSystem) -> str:
