@@ -172,8 +172,9 @@ export class Plot {
 
   /** The names of the lines, over the curves, with a rim so that they can be read. */
   nameLines(context) {
-    Object.assign(context, { strokeStyle: this.theme.paper, fillStyle: this.theme.ink, lineWidth: 4, lineJoin: "round" });
-    Object.assign(context, { font: `11px ${this.theme.font}`, textAlign: "right", textBaseline: "bottom" });
+    Object.assign(context, { strokeStyle: this.theme.paper, fillStyle: this.theme.ink, lineWidth: 4 });
+    Object.assign(context, { textAlign: "right", textBaseline: "bottom", lineJoin: "round" });
+    context.font = `11px ${this.theme.font}`;
     for (const { y, label } of this.levels()) {
       const place = [this.width - RIGHT - 4, Math.max(this.top + 12, this.down(y) - 2)];
       context.strokeText(String(label ?? ""), ...place);
