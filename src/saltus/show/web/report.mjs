@@ -6,7 +6,7 @@ import { Run } from "./run.mjs";
 
 const ROWS_SHOWN = 200;
 
-const KINDS = { text, facts, command, table, warnings, checks, figures, runs };
+const KINDS = { text, facts, command, table, warnings, checks, figures, runs, links };
 
 /** One section; what cannot be shown says so. Players are added to `players`. */
 export function sectionOf(section, players) {
@@ -41,6 +41,14 @@ function facts({ rows = [] }) {
     element("dt", {}, name),
     element("dd", {}, value, unit && unit !== "1" ? element("span", { class: "unit" }, ` ${unit}`) : null)));
   return [rows.length ? element("dl", {}, ...pairs) : element("p", {}, "none")];
+}
+
+// Only pages beside this one: where a link leads can be seen before it is followed.
+function links({ items = [] }) {
+  const safe = (href) => /^[\w.-]+\.html$/.test(href ?? "");
+  return [element("ul", { class: "cards" }, ...items.map(({ href, text: name, about }) => element("li", {},
+    safe(href) ? element("a", { href }, name) : element("span", {}, name),
+    about ? element("p", {}, about) : null)))];
 }
 
 function command({ text: words = "" }) {

@@ -37,6 +37,7 @@ export class Run {
     this.wheels = record.wheels ?? [];
     this.ground = record.ground ?? [];
     this.bars = record.bars ?? [];
+    this.rails = record.rails ?? [];
     this.traces = (record.traces ?? []).filter((name) => this.names.includes(name));
   }
 

@@ -1,4 +1,4 @@
-// The part of a picture that stands still: a grid in metres, ground with hatching, and bars.
+// The part of a picture that stands still: a grid in metres, ground with hatching, rails and bars.
 
 import { ticks } from "./words.mjs";
 
@@ -9,6 +9,7 @@ export function drawWorld(context, view, runs, theme) {
   const marks = marksOf(view);
   drawGrid(context, view, marks, theme);
   once(runs.flatMap((run) => run.ground)).forEach((line) => drawGround(context, view, line, theme));
+  once(runs.flatMap((run) => run.rails)).forEach((rail) => drawRail(context, view, rail, theme));
   once(runs.flatMap((run) => run.bars)).forEach((bar) => drawBar(context, view, bar, theme));
   nameGrid(context, view, marks, theme, runs[0].dimension === 3 ? "z" : "y");
 }
@@ -81,6 +82,17 @@ function drawGround(context, view, line, theme) {
   context.lineWidth = 2;
   stroke(context, first * HATCH, 0, last * HATCH, 0);
   context.restore();
+}
+
+/** A line to hold between two points or, if it is endless, through them and across the whole picture. */
+function drawRail(context, view, { start, end, endless }, theme) {
+  const [x, y, x2, y2] = [view.across(start[0]), view.down(start[1]), view.across(end[0]), view.down(end[1])];
+  const size = Math.hypot(x2 - x, y2 - y);
+  const away = Math.hypot(x - view.width / 2, y - view.height / 2) + view.width + view.height;
+  const more = endless && size > 0 ? away / size : 0;
+  context.strokeStyle = theme.ground;
+  context.lineWidth = 3;
+  stroke(context, x - more * (x2 - x), y - more * (y2 - y), x2 + more * (x2 - x), y2 + more * (y2 - y));
 }
 
 function drawBar(context, view, bar, theme) {
