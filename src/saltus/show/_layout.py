@@ -18,6 +18,8 @@ LEAST = 1.5
 # Points of a line of text at an axis and in the title, and between numbers and names.
 LINE, TITLE_LINE, PAD = 12.5, 15.0, 5.0
 INCH = 72.0
+# Letters of a line of a legend.
+LONGEST = 34
 
 
 def place(
@@ -106,6 +108,9 @@ def beside(axes: Axes, handles: Sequence[Any], height: float, title: str | None 
     """A legend right of axes, in columns that are no higher than they are."""
     if not handles:
         return
+    for handle in handles:
+        lines = str(handle.get_label()).split("\n")
+        handle.set_label("\n".join(line if "$" in line else textwrap.fill(line, LONGEST) for line in lines))
     most = max(3, int(height * INCH / 12.5))
     axes.legend(
         handles=list(handles), loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8.5, handlelength=2.4,
