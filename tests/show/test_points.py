@@ -1,7 +1,6 @@
 """Positions and velocities of points, and the world, against what the robots' files say."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -51,19 +50,6 @@ def test_velocities_are_differences_of_positions(robot):
     expected = (points.positions(x + step) - points.positions(x - step)) / 2e-6
     assert expected.any()
     assert points.velocities(x) == pytest.approx(expected, abs=1e-8)
-
-
-def test_ten_thousand_states_take_a_moment():
-    system = find_robot("rimless_wheel")
-    points, x = Points(system), some_states(system, 10_000)
-    points.positions(x), points.velocities(x)
-    # time of this process alone: the machine may be busy
-    spent = []
-    for _ in range(5):
-        since = time.process_time()
-        points.positions(x), points.velocities(x)
-        spent.append(time.process_time() - since)
-    assert min(spent) < 0.1
 
 
 def test_none_one_and_nan():
