@@ -236,7 +236,7 @@ def test_a_run_that_fails_leaves_the_screen_as_it_was(terminal):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--speed", "2"), "--speed needs --watch"),
+        (("--speed", "2"), "--speed needs --watch or --animation"),
         (("--watch", "--speed", "0"), "--speed must be positive"),
         (("--watch", "--speed", "-1"), "--speed must be positive"),
         (("--watch", "--speed", "inf"), "--speed must be positive"),

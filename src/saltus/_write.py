@@ -10,8 +10,8 @@ from pathlib import Path
 from saltus.errors import InputError, SaltusError, unknown_name
 
 
-def check_path(path: Path, endings: Iterable[str]) -> None:
-    """Refuse a path that could not be written, or whose ending is not allowed."""
+def check_path(path: Path, endings: Iterable[str], *, force: bool = True) -> None:
+    """Refuse a path that could not be written, whose ending is not allowed, or an existing file without ``force``."""
     if path.suffix not in endings:
         raise unknown_name("file type", path.suffix, endings, str(path.name))
     if not path.parent.is_dir():
@@ -20,6 +20,8 @@ def check_path(path: Path, endings: Iterable[str]) -> None:
         raise InputError(f"cannot write {path}: it is a folder")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"cannot write {path}: the folder {path.parent} is not writable")
+    if path.exists() and not force:
+        raise InputError(f"{path} exists already; take another name, or write over it by force (--force)")
 
 
 def write(path: Path, content: bytes) -> Path:

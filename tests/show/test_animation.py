@@ -353,7 +353,7 @@ def test_a_thousand_events(tmp_path):
 def test_a_file_that_is_there_is_replaced_by_force_only(jump, tmp_path):
     path = tmp_path / "a.gif"
     path.write_bytes(b"old")
-    with pytest.raises(InputError, match=r"a\.gif is there already.*force"):
+    with pytest.raises(InputError, match=r"a\.gif exists already.*force"):
         save_animation(jump, path)
     assert path.read_bytes() == b"old"
     save_animation(jump, path, force=True, size=SIZE)
@@ -466,3 +466,29 @@ def test_what_ffmpeg_says_when_it_fails_is_told(jump, tmp_path, monkeypatch):
         save_animation(jump, tmp_path / "a.mp4", force=True, size=SIZE)
     assert (tmp_path / "a.mp4").read_bytes() == b"old"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.mp4", "bin"]
+
+
+def test_a_film_on_a_page_needs_nothing_else(tmp_path):
+    run = saltus.simulate(find_robot("pendulum"), until=1.0)
+    path = save_animation({"one": run, "two": run}, tmp_path / "a.html")
+    text = path.read_text()
+    assert "saltus-data" in text
+    assert text.count('"robot": "pendulum"') + text.count('"robot":"pendulum"') == 2
+    with pytest.raises(InputError, match="exists already"):
+        save_animation(run, path)
+    assert path.read_text() == text
+
+
+def test_films_by_the_command_line(call_json, call, tmp_path):
+    code, content = call_json("run", "hopper", "--profile", "paper", "--animation", "a.gif", "--speed", "0.5")
+    assert (code, content["animation"]) == (0, "a.gif")
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames == round(content["t_end"] / 0.5 * 30)
+    before = (tmp_path / "a.gif").read_bytes()
+    code, out, err = call("run", "hopper", "--profile", "paper", "--animation", "a.gif")
+    assert (code, "--force" in err, out) == (2, True, "")
+    assert (tmp_path / "a.gif").read_bytes() == before
+    code, out, _ = call("run", "hopper", "--profile", "paper", "--animation", "a.gif", "--force")
+    assert (code, "wrote a.gif" in out) == (0, True)
+    code, _, err = call("run", "hopper", "--animation", "a.avi")
+    assert (code, "file type" in err) == (2, True)

@@ -18,7 +18,7 @@ import saltus
 from saltus import registry
 from saltus.cli._app import app
 from saltus.cli._facts import facts
-from saltus.cli._report import asked_report, told
+from saltus.cli._report import asked_report, may_overwrite, told
 from saltus.cli._words import Json, Progress, Robot, folder, number, numbers, pairs, print_json, print_tree
 from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError, unknown_name
 
@@ -176,24 +176,28 @@ def run_command(
     output_step: Annotated[float | None, typer.Option(help="Spacing of the samples, s.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
     figures: Annotated[Path | None, typer.Option(help="A folder for figures of the run.")] = None,
+    animation: Annotated[Path | None, typer.Option(help="Write the motion as a film: .html, .gif or .mp4.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Draw the robot in the terminal while it runs.")] = False,
     speed: Annotated[
-        float | None, typer.Option(help="With --watch: simulated seconds in one that passes; by the run's length.")
+        float | None,
+        typer.Option(help="Of --watch and --animation: simulated seconds in one that passes; by the run's length."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
     from saltus.engine import check_target
-    from saltus.show import add_runs
+    from saltus.show import add_runs, check_animation, save_animation
 
     report = asked_report(context)
     if out is not None:
         check_target(out)
     if figures is not None:
         folder(figures)
+    if animation is not None:
+        check_animation(animation, force=may_overwrite(context, animation))
     one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
     one.check_samples(output_step)
-    _check_speed(speed, watch)
+    _check_speed(speed, used=watch or animation is not None)
     simulate = partial(one.watched, speed) if watch else one.simulate
     run, failure = simulate(quiet=as_json, rtol=rtol, atol=atol, method=method, output_step=output_step)
     if out is not None:
@@ -202,16 +206,19 @@ def run_command(
     if figures is not None:
         with Progress(quiet=as_json, doing="drawing"):
             draw_run(run, figures)
+    if animation is not None:
+        with Progress(1.0, quiet=as_json, doing="filming") as show:
+            save_animation(run, animation, speed=speed, force=True, progress=lambda done, all_: show(done / all_))
     if report is not None:
         with Progress(quiet=as_json, doing="reporting"):
             add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
-    _print_run(run, failure, out, as_json)
+    _print_run(run, failure, {"out": out, "figures": figures, "animation": animation}, as_json)
     _exit_after(failure)
 
 
-def _check_speed(speed: float | None, watch: bool) -> None:
-    if speed is not None and not watch:
-        raise InputError("--speed needs --watch")
+def _check_speed(speed: float | None, *, used: bool) -> None:
+    if speed is not None and not used:
+        raise InputError("--speed needs --watch or --animation")
     if speed is not None and not 0 < speed < math.inf:
         raise InputError(f"--speed must be positive and finite, got {speed:g}")
 
@@ -411,13 +418,14 @@ def run_facts(run: Trajectory) -> dict[str, Any]:
     return run.to_dict() | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
 
 
-def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_json: bool) -> None:
+def _print_run(run: Trajectory, failure: _Failure | None, written: Mapping[str, Path | None], as_json: bool) -> None:
     from saltus.studies import laws_in_words
 
     with Progress(quiet=as_json, doing="checking"):
         audit = run.check()
     if as_json:
-        content = run_facts(run) | {"audit": audit.to_dict(), "out": None if out is None else str(out)}
+        content = run_facts(run) | {"audit": audit.to_dict()}
+        content |= {what: None if path is None else str(path) for what, path in written.items()}
         if failure is not None:
             content["error"] = str(failure)
         print_json(content)
@@ -440,8 +448,8 @@ def _print_run(run: Trajectory, failure: _Failure | None, out: Path | None, as_j
         print(f"{name} {figure if figure is None else format(figure, '.12g')}")
     print("audit")
     print("\n".join(f"  {line}" for line in str(audit).splitlines()))
-    if out is not None:
-        print(f"wrote {out}")
+    for path in filter(None, written.values()):
+        print(f"wrote {path}")
     if failure is not None:
         print(f"saltus: {failure}", file=sys.stderr)
 

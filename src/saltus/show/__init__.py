@@ -1,7 +1,7 @@
 """Pictures and pages of what runs and gaits left behind; nothing here knows a robot."""
 
 from saltus.show._all import run_figures
-from saltus.show._animation import save_animation
+from saltus.show._animation import check_animation, save_animation
 from saltus.show._bars import bars_figure, mean_interval, wilson_interval
 from saltus.show._document import Document, check_html, versions
 from saltus.show._energies import energies_figure
@@ -24,6 +24,7 @@ __all__ = [
     "Document",
     "add_runs",
     "bars_figure",
+    "check_animation",
     "check_html",
     "coordinates_figure",
     "energies_figure",

@@ -1,4 +1,4 @@
-"""Runs as films: GIF files by Pillow, MP4 files by ffmpeg where it is installed, written all or nothing."""
+"""Runs as films: HTML pages, GIF files by Pillow, MP4 files by ffmpeg where it is installed; all or nothing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from PIL import Image
 from saltus._write import check_path, write
 from saltus.engine import Trajectory
 from saltus.errors import InputError, SaltusError
+from saltus.show._document import Document
 from saltus.show._figure import GREY
 from saltus.show._frames import BAR, COLOURS, FORCE, GRID, GROUND, Scene
+from saltus.show._run_report import default_title
 
-FORMS = (".gif", ".mp4")
+FORMS = (".html", ".gif", ".mp4")
 # A run of real time lasts at least so long on the screen, s; a shorter one is slowed down.
 SHORTEST = 2.0
 # How long a run without a length is shown, s.
@@ -45,7 +47,9 @@ def save_animation(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write a run, or several overlaid, as a film: .gif, or .mp4 where ffmpeg is installed.
+    """Write a run, or several overlaid, as a film: .html with its own player, .gif, or .mp4 where ffmpeg is installed.
+
+    Speed, frames and size are those of .gif and .mp4 files; on a page the reader chooses.
 
     Parameters
     ----------
@@ -66,8 +70,11 @@ def save_animation(
     """
     path = Path(path)
     named = _named(runs)
-    _check_file(path, force=force)
-    program = _ffmpeg() if path.suffix == ".mp4" else ""
+    program = check_animation(path, force=force)
+    if path.suffix == ".html":
+        page = Document(default_title(named))
+        page.runs("Motion", named)
+        return page.save(path, force=force)
     pace = usual_speed(named.values()) if speed is None else _positive("speed", speed)
     if _positive("fps", fps) > MOST_FPS[path.suffix]:
         raise InputError(f"a {path.suffix} file has at most {MOST_FPS[path.suffix]:g} frames in a second, got {fps:g}")
@@ -112,18 +119,16 @@ def _named(runs: Trajectory | Mapping[str, Trajectory]) -> dict[str, Trajectory]
     return named
 
 
-def _check_file(path: Path, *, force: bool) -> None:
-    check_path(path, FORMS)
-    if path.exists() and not force:
-        raise InputError(f"{path} is there already; take another name, or replace it by force")
-
-
-def _ffmpeg() -> str:
+def check_animation(path: Path | str, *, force: bool = False) -> str:
+    """Refuse a path to which no film can be written, before any work; the program that writes it, if there is one."""
+    check_path(Path(path), FORMS, force=force)
+    if Path(path).suffix != ".mp4":
+        return ""
     program = shutil.which("ffmpeg")
     if program is None:
         raise InputError(
             "an .mp4 file is written by ffmpeg, which is not on the PATH; install it (apt install ffmpeg, "
-            "brew install ffmpeg), or write a .gif file, which needs nothing else"
+            "brew install ffmpeg), or write a .gif or an .html file, which need nothing else"
         )
     return program
 

@@ -117,9 +117,7 @@ def _image(figure: Figure | str) -> str:
 
 def check_html(path: Path | str, *, force: bool = False) -> None:
     """Refuse a path to which no page can be written, before any work."""
-    check_path(Path(path), (".html",))
-    if Path(path).exists() and not force:
-        raise InputError(f"{path} exists already; say force (--force) to write over it")
+    check_path(Path(path), (".html",), force=force)
 
 
 def shown(value: Any) -> str:
