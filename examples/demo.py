@@ -6,7 +6,7 @@ from pathlib import Path
 
 import saltus
 from saltus.robots import find_robot, robot_names
-from saltus.show import Document, report
+from saltus.show import Document, report, strobe_figure
 
 FOLDER = Path("out")
 
@@ -19,7 +19,7 @@ def main() -> None:
         run = run_once(name)
         run.save(FOLDER / f"{name}.nc")
         page = report(run, FOLDER / f"{name}.html", force=True)
-        links.append((page.name, name.replace("_", " "), run.system.about))
+        links.append((page.name, name.replace("_", " "), run.system.about, strobe_figure(run)))
     gallery.links("Robots", links)
     index = gallery.save(FOLDER / "index.html", force=True)
     print(f"wrote {len(links)} runs (.nc) and reports (.html); open the gallery: {index}")
@@ -29,7 +29,11 @@ def run_once(name: str) -> saltus.Trajectory:
     """One run of a robot, by its first ready experiment if it has one, and what came of it."""
     robot = find_robot(name)
     profile = next(iter(robot.profiles.values()), None)
-    run = saltus.simulate(robot, controller=profile.controller if profile else None)
+    run = (
+        saltus.simulate(robot, profile.start, controller=profile.controller, until=profile.until)
+        if profile
+        else saltus.simulate(robot)
+    )
     audit = run.check()
     print(f"{name}: {run.status.meaning} at t = {run.end_time:.6g} s, {len(run.events)} events, {run.steps} steps")
     for event in run.events[:6]:

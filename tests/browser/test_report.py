@@ -108,7 +108,7 @@ def test_a_cycle_a_run_of_no_length_and_thousands_of_events_open(open_page):
 
 def test_links_lead_to_pages_beside_this_one_only(open_page):
     document = show.Document("gallery")
-    document.links("Robots", [("hopper.html", "hopper", "jumps"), ("javascript:alert(1)", "bad", "")])
+    document.links("Robots", [("hopper.html", "hopper", "jumps", None), ("javascript:alert(1)", "bad", "", None)])
     tab = open_page(document.to_dict()).tab
     assert tab.locator("a").count() == 1
     assert tab.locator("a").get_attribute("href") == "hopper.html"

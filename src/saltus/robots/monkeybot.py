@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from saltus.contact import Grip, JointUnit, Pivot
-from saltus.hybrid import Guard, HybridSystem, Symmetry, wrapped
+from saltus.control import Timed
+from saltus.hybrid import Guard, HybridSystem, Profile, Symmetry, wrapped
 from saltus.mechanism import Floating, Mechanism, Revolute
 
 INFERRED = "inferred: the set that explains the numbers of [ufford2009] best, which prints none"
@@ -62,6 +63,13 @@ def build() -> HybridSystem:
             units={"A": "B", "B": "A", "A_pivot": "B_pivot", "B_pivot": "A_pivot"},
             parameters={"m1": m2, "m2": m1, "L1": L2, "L2": L1, "r1": L2 - r2, "r2": L1 - r1, "I1": I2, "I2": I1},
         ),
+        profiles={
+            "swing": Profile(
+                Timed(swap_t=0.428, motor_t=0.025, torque=0.66, cycle_t=0.861),
+                until=8.6,
+                about="the paper's open-loop gait: ten swings by a clock of milliseconds",
+            )
+        },
         skeleton=(("A", "elbow"), ("elbow", "B")),
         about="two links with a magnet at each end, which hold on anywhere on a wall, and a motor at the elbow",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,12 @@ KINDS = {
 }
 
 
+# What never leaves zero by more, in any of the units above, is rounding, and is drawn as zero.
+ROUNDING = 1e-13
+# Limits up to so many times the largest value are drawn.
+FAR = 5.0
+
+
 @dataclass(frozen=True)
 class Curves:
     """Quantities on one axis: a row of values for each, and levels to compare them with."""
@@ -38,7 +44,14 @@ class Curves:
 
 def curves(run: Trajectory, samples: Samples) -> list[Curves]:
     """Every group of curves that a run's robot has, at some samples."""
-    return [*_states(run, samples), *_torques(run, samples), *_energies(samples), *_forces(run, samples)]
+    groups = [*_states(run, samples), *_torques(run, samples), *_energies(samples), *_forces(run, samples)]
+    return [replace(group, rows={name: _sound(row) for name, row in group.rows.items()}) for group in groups]
+
+
+def _sound(row: np.ndarray) -> np.ndarray:
+    """Values without what is rounding alone."""
+    known = row[np.isfinite(row)]
+    return np.where(np.isfinite(row), 0.0, row) if known.size and np.abs(known).max() < ROUNDING else row
 
 
 def own_curves(run: Trajectory, t: np.ndarray, series: Mapping[str, Any]) -> list[Curves]:
@@ -88,9 +101,13 @@ def _torques(run: Trajectory, samples: Samples) -> Iterator[Curves]:
     for unit, members in groups.items():
         limits = {float(run.system.input_limits[k]) for k in members.values()}
         limit = limits.pop() if len(limits) == 1 else math.inf
-        levels = {"limit": limit, "-limit": -limit} if math.isfinite(limit) else {}
         rows = {name: samples.inputs[:, k] for name, k in members.items()}
-        yield Curves("actuators", axis_of(unit), rows, levels)
+        largest = max(float(np.abs(row[np.isfinite(row)]).max(initial=0.0)) for row in rows.values())
+        # a limit that is far away would leave nothing to see of the curves: it is told only
+        near = math.isfinite(limit) and limit <= FAR * largest
+        levels = {"limit": limit, "-limit": -limit} if near else {}
+        told = f"; limit {limit:g} {unit}" if math.isfinite(limit) and not near else ""
+        yield Curves(f"actuators{told}", axis_of(unit), rows, levels)
 
 
 def _energies(samples: Samples) -> Iterator[Curves]:

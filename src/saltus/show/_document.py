@@ -51,9 +51,13 @@ class Document:
         """A table with a name above each column."""
         self._add("table", title, columns=list(columns), rows=[list(map(shown, row)) for row in rows], note=note)
 
-    def links(self, title: str, items: Sequence[tuple[str, str, str]]) -> None:
-        """Other pages: where each is, seen from this one, its name and what it is about."""
-        self._add("links", title, items=[{"href": href, "text": text, "about": about} for href, text, about in items])
+    def links(self, title: str, items: Sequence[tuple[str, str, str, Figure | None]]) -> None:
+        """Other pages: where each is, seen from this one, its name, what it is about, and a picture of it."""
+        made: list[dict[str, str]] = []
+        for href, text, about, figure in items:
+            image = {} if figure is None else {"image": _image(figure)}
+            made.append({"href": href, "text": text, "about": about, **image})
+        self._add("links", title, items=made)
 
     def warnings(self, items: Sequence[str]) -> None:
         """What to be careful about; that there is nothing is told too."""

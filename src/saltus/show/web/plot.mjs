@@ -7,7 +7,7 @@ import { element, fitCanvas, layerLike, lineKey } from "./elements.mjs";
 import { among, DASHES } from "./theme.mjs";
 import { format, ticks } from "./words.mjs";
 
-const LEFT = 68;
+const LEFT = 76;
 const RIGHT = 10;
 const BOTTOM = 20;
 const STRIP = 15;

@@ -46,9 +46,10 @@ function facts({ rows = [] }) {
 // Only pages beside this one: where a link leads can be seen before it is followed.
 function links({ items = [] }) {
   const safe = (href) => /^[\w.-]+\.html$/.test(href ?? "");
-  return [element("ul", { class: "cards" }, ...items.map(({ href, text: name, about }) => element("li", {},
+  return [element("ul", { class: "cards" }, ...items.map(({ href, text: name, about, image }) => element("li", {},
     safe(href) ? element("a", { href }, name) : element("span", {}, name),
-    about ? element("p", {}, about) : null)))];
+    about ? element("p", {}, about) : null,
+    isInside(image) ? element("img", { src: image, alt: name }) : null)))];
 }
 
 function command({ text: words = "" }) {
@@ -112,10 +113,13 @@ function figures({ figures: pictures = [] }) {
 }
 
 // Only pictures that are in the page itself: it needs nothing from elsewhere.
+function isInside(image) {
+  return /^data:image\/(png|svg\+xml|jpeg|gif|webp);/.test(image ?? "");
+}
+
 function pictureOf({ image, caption = "" }) {
-  const inside = /^data:image\/(png|svg\+xml|jpeg|gif|webp);/.test(image ?? "");
   return element("figure", {},
-    inside ? element("img", { src: image, alt: caption }) : trouble("This picture is not in the page."),
+    isInside(image) ? element("img", { src: image, alt: caption }) : trouble("This picture is not in the page."),
     element("figcaption", {}, caption));
 }
 
