@@ -9,8 +9,7 @@ import numpy as np
 import typer
 
 from saltus.cli._app import app
-from saltus.cli._report import asked_report, told
-from saltus.cli._runs import (
+from saltus.cli._experiment import (
     ATOL,
     METHOD,
     RTOL,
@@ -26,8 +25,9 @@ from saltus.cli._runs import (
     Until,
     changed_robot,
     experiment,
-    run_facts,
 )
+from saltus.cli._report import asked_report, told
+from saltus.cli._runs import run_facts
 from saltus.cli._words import Json, Out, Progress, Robot, folder, number, pairs, print_json, print_table
 from saltus.errors import InputError
 

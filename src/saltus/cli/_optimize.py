@@ -14,8 +14,9 @@ import typer
 
 from saltus._write import write
 from saltus.cli._app import app
+from saltus.cli._experiment import Parameters, changed_robot, experiment
 from saltus.cli._report import asked_report, forced, told
-from saltus.cli._runs import Parameters, changed_robot, draw_run, experiment
+from saltus.cli._runs import draw_run
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_tree
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem

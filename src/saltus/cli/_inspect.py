@@ -1,0 +1,123 @@
+"""Verbs that look at what is registered: list and check."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saltus import registry
+from saltus.cli._app import app
+from saltus.cli._facts import facts
+from saltus.cli._report import asked_report, told
+from saltus.cli._words import Json, Progress, print_json, print_tree
+from saltus.errors import InputError, SaltusError, unknown_name
+
+if TYPE_CHECKING:
+    pass
+
+
+@app.command("list")
+def list_command(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Show one thing in detail: a name, or gaits/name.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List all that can be used by name, or what one of them takes."""
+    report = asked_report(context)
+    with Progress(quiet=as_json, doing="looking"):
+        content = _everything() if name is None else facts(*_target(name))
+    if report is not None:
+        report.begin(name or "All that can be used by name").facts("What there is", told(content))
+    if as_json:
+        print_json(content)
+    else:
+        print_tree({key: value for key, value in content.items() if value not in ({}, [])})
+
+
+def _everything() -> dict[str, Any]:
+    """All that can be used by name, which file each plugin is, and what is wrong with the others."""
+    from saltus.contact import find_law
+    from saltus.control import find_controller
+    from saltus.engine import find_method
+    from saltus.robots import find_robot
+
+    finders = {"robots": find_robot, "controllers": find_controller, "laws": find_law, "methods": find_method}
+    problems = {str(path): reason for path, reason in registry.problems().items()}
+    usable: dict[str, dict[str, Any]] = {kind: {} for kind in registry.KINDS}
+    for kind, found in usable.items():
+        for name in registry.names(kind):
+            try:
+                found[name] = finders.get(kind, partial(registry.load, kind))(name)
+            except SaltusError as error:
+                problems[str(registry.where(kind, name))] = str(error)
+    return {
+        "robots": {name: system.about for name, system in usable.pop("robots").items()},
+        **{kind: list(found) for kind, found in usable.items()},
+        "plugins": {
+            f"{entry.kind}/{entry.name}": str(entry.path)
+            for entry in registry.plugins()
+            if str(entry.path) not in problems
+        },
+        "problems": problems,
+    }
+
+
+@app.command("check")
+def check_command(
+    context: typer.Context,
+    target: Annotated[str, typer.Argument(help="A file, a name, or robots/name and the like.")],
+    as_json: Json = False,
+) -> None:
+    """Hold a robot, controller, law or method to what every one of its kind must satisfy."""
+    from saltus.conformance import check
+
+    report = asked_report(context)
+    kind, name = _target(target)
+    results: list[Any] = []
+    going = check(kind, name)
+    while True:
+        with Progress(quiet=as_json, doing=f"check {len(results) + 1}"):
+            result = next(going, None)
+        if result is None:
+            break
+        results.append(result)
+        if not as_json:
+            print(f"ok   {result.check}" if result.ok else f"FAIL {result.check}: {result.reason}", flush=True)
+    failed = sum(not result.ok for result in results)
+    content = {
+        "status": "failed" if failed else "ok",
+        "kind": kind,
+        "name": name,
+        "file": str(registry.where(kind, name)),
+        "checks": [{"check": result.check, "ok": result.ok, "reason": result.reason} for result in results],
+    }
+    if report is not None:
+        document = report.begin(f"{kind}/{name}: {len(results)} checks, {failed or 'none'} failed")
+        document.checks("Checks", [(result.ok, result.check, result.reason, "") for result in results])
+    if as_json:
+        print_json(content)
+    else:
+        print(f"{kind}/{name} ({content['file']}): {len(results)} checks, {failed or 'none'} failed")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _target(text: str) -> tuple[str, str]:
+    """Kind and name of what a file, a name, or a name with its kind stands for."""
+    kind, slash, name = text.partition("/")
+    if slash and kind in registry.KINDS and not text.endswith(".py"):
+        return registry.find(kind, name).kind, name
+    if slash or text.endswith(".py"):
+        entry = registry.add_file(text)
+        return entry.kind, entry.name
+    kinds = [kind for kind in registry.KINDS if text in registry.names(kind)]
+    if len(kinds) > 1:
+        raise InputError(f"{text!r} is ambiguous; say {' or '.join(f'{kind}/{text}' for kind in kinds)}")
+    if kinds:
+        return kinds[0], text
+    for path, reason in registry.problems().items():
+        if path.stem == text:
+            raise InputError(f"cannot use {path}: {reason}")
+    raise unknown_name("name", text, {name for kind in registry.KINDS for name in registry.names(kind)})
