@@ -148,7 +148,7 @@ def test_guards_of_the_contact_end_a_run_if_told(guard, place):
     assert run.end_time == pytest.approx(EVENTS[place][0], abs=1e-10)
     last = run.events[-1]
     assert (last.guard, last.guards, last.mode_after) == (guard, (guard,), "end")
-    assert last.mode_before == EVENTS[place][2]
+    assert last.mode_before == EVENTS[place][1]
     assert run.check().ok
     again = saltus.simulate(
         run.system.with_guards(**{guard: "record"}), controller=run.system.profiles["paper"].controller

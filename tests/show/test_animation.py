@@ -407,7 +407,7 @@ def test_folders_and_endings_are_looked_at_before_any_work(jump, tmp_path, monke
         ({"fps": 100}, "at most 50 frames in a second"),
         ({"size": (10, 400)}, "at least 360 by 300 pixels"),
         ({"size": "big"}, "a width and a height"),
-        ({"traces": ["toe"]}, "no point 'toe'; it has P, Q, R"),
+        ({"traces": ["toe"]}, "unknown point of hopper: 'toe'"),
         ({"speed": 1e-4}, r"would have \d+ frames.*at most 1500: take a speed above 0.0081"),
     ],
 )

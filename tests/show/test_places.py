@@ -64,7 +64,7 @@ def test_none_one_and_nan():
     assert np.isnan(places[1, 1:]).all()
     with pytest.raises(InputError, match="rows of 8 numbers"):
         points.positions(np.zeros((3, 5)))
-    with pytest.raises(InputError, match="no point 'toe'; it has P, Q, R"):
+    with pytest.raises(InputError, match="unknown point of hopper: 'toe'"):
         points.index("toe")
 
 
