@@ -5,10 +5,13 @@ import os
 import re
 import stat
 
+import numpy as np
 import pytest
 
+from saltus import gaits
 from saltus.cli._app import _command
 from saltus.cli._report import command
+from saltus.gaits._search import Recovery, StableGait
 
 PENDULUM = "pendulum --until 0.5"
 SWING = "dtheta1=0.902,dtheta2=10.935"
@@ -42,8 +45,20 @@ def test_every_verb_is_here():
     assert set(VERBS) == set(_command().commands)
 
 
+@pytest.fixture
+def found_at_once(monkeypatch):
+    """A search takes minutes: here it finds what a few steps from a known place lead to."""
+
+    def find(gait, **options):
+        swing = gaits.find_gait("swing", gait.robot).with_knobs(motor_torque=3.0)
+        fixed = gaits.solve(swing, {"dtheta1": 0.75, "dtheta2": 11.08})
+        return StableGait(fixed, 0.5, Recovery(20, np.ones(2, dtype=bool), 0.0, np.zeros(2)), 1)
+
+    monkeypatch.setattr(gaits, "find_stable", find)
+
+
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_writes_a_report(verb, call, tmp_path):
+def test_every_verb_writes_a_report(verb, call, tmp_path, found_at_once):
     code, out, err = call(*VERBS[verb].split(), "--report", "it.html")
     assert code == 0, err
     assert "wrote it.html" in out
@@ -51,7 +66,8 @@ def test_every_verb_writes_a_report(verb, call, tmp_path):
     kinds = [section["type"] for section in document["sections"]]
     assert document["title"]
     assert kinds[-2:] == ["command", "facts"]
-    assert document["sections"][-2]["text"] == f"saltus {VERBS[verb]}"
+    again = " --force" if verb in ("optimize", "trade") else ""
+    assert document["sections"][-2]["text"] == f"saltus {VERBS[verb]}{again}"
     assert [row[0] for row in document["sections"][-1]["rows"][:2]] == ["saltus", "Python"]
     assert len(kinds) >= 3
     assert (tmp_path / "it.html").stat().st_size < 5_000_000
@@ -121,7 +137,8 @@ def test_a_report_that_cannot_be_written_is_refused_before_work(path, complaint,
     assert not list((tmp_path / "locked").iterdir())
 
 
-def test_the_command_leaves_out_what_is_about_the_report():
+def test_the_command_leaves_out_what_is_about_the_report(monkeypatch):
+    monkeypatch.delenv("SALTUS_PLUGINS", raising=False)
     words = [
         "run",
         "x",
@@ -137,3 +154,6 @@ def test_the_command_leaves_out_what_is_about_the_report():
     ]
     assert command(words) == """saltus run x --set a=1 --x0 'b='"'"'2'"'"''"""
     assert command(["--report"]) == "saltus"
+    assert command(["optimize", "hopper"]) == "saltus optimize hopper --force"
+    monkeypatch.setenv("SALTUS_PLUGINS", "my robots")
+    assert command(["list"]) == "SALTUS_PLUGINS='my robots' saltus list"

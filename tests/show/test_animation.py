@@ -490,5 +490,8 @@ def test_films_by_the_command_line(call_json, call, tmp_path):
     assert (tmp_path / "a.gif").read_bytes() == before
     code, out, _ = call("run", "hopper", "--profile", "paper", "--animation", "a.gif", "--force")
     assert (code, "wrote a.gif" in out) == (0, True)
+    code, out, err = call("run", "hopper", "--profile", "paper", "--animation", "b.gif", "--speed", "1e-9")
+    assert (code, "frames" in err, "jump_distance" in out) == (2, True, True)
+    assert not (tmp_path / "b.gif").exists()
     code, _, err = call("run", "hopper", "--animation", "a.avi")
     assert (code, "file type" in err) == (2, True)

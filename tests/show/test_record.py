@@ -132,10 +132,11 @@ def test_long_runs_have_no_more_frames_than_a_page_can_carry():
 
 def test_thousands_of_events_are_thinned_and_counted():
     ball = find_robot("bouncing_ball").with_parameters(restitution=1.0)
-    run = saltus.simulate(ball, {"y": 0.001}, until=600.0, rtol=1e-6, atol=1e-9)
-    assert len(run.events) > 2 * MOST_EVENTS
+    run = saltus.simulate(ball, {"y": 0.001}, until=330.0, rtol=1e-6, atol=1e-9)
+    assert len(run.events) > MOST_EVENTS
     record = run_record(run)
     assert len(record["events"]) == MOST_EVENTS
+    assert record["bands"][-1] == {"mode": "many modes", "begin": run.events[MOST_EVENTS - 1].t, "end": run.end_time}
     assert len(json.dumps(record)) < 5e6
     assert any(f"{len(run.events):,}" in note for note in record["notes"])
 
@@ -196,6 +197,31 @@ def test_packing_keeps_what_does_not_fit():
     assert len(read(packed([]))) == 0
 
 
+def test_what_is_far_away_is_exact():
+    disc = find_robot("disc").with_parameters(slope=0.0)
+    run = saltus.simulate(disc, {"x": 1e7, "y": 0.5}, until=1.0)
+    record = run_record(run)
+    t, points = read(record["t"]), read(record["points"]["positions"])
+    assert points.dtype == np.float64
+    assert points.reshape(len(t), 2, 2)[-1, 0, 0] == pytest.approx(run.final["x"], rel=1e-15)
+    assert read(run_record(run_of("disc"))["points"]["positions"]).dtype == np.float32
+
+
+def test_a_motion_that_is_too_fast_for_its_frames_is_owned_up_to():
+    pendulum = find_robot("pendulum")
+    assert run_record(saltus.simulate(pendulum, until=60.0))["notes"] == []
+    (note,) = run_record(saltus.simulate(pendulum, until=5000.0, rtol=1e-6, atol=1e-8))["notes"]
+    assert "off by up to" in note
+
+
+def test_what_never_leaves_rounding_is_zero():
+    run = saltus.simulate(find_robot("monkeybot"), until=0.3)
+    assert 0.0 < np.abs(run.x[:, 0]).max() < 1e-13
+    plots = {plot["title"]: plot for plot in run_record(run)["plots"]}
+    assert (read(plots["position"]["series"][0]["values"]) == 0.0).all()
+    assert plots["actuators; limit 20 N m"]["lines"] == []
+
+
 def test_names_in_letters():
     assert [plain_label(name) for name in ("theta1", "dtheta12", "theta", "dx", "s_b", "phi2", "thetax")] == [
         "θ₁", "dθ₁₂/dt", "θ", "dx", "s b", "φ₂", "thetax",
@@ -212,6 +238,9 @@ def test_document_says_what_is_wrong(tmp_path, jump):
         show.report(jump, tmp_path / "a.txt")
     with pytest.raises(InputError, match="no folder"):
         show.report(jump, tmp_path / "none" / "a.html")
+    for wrong in (None, [jump], {}, {"a": 1}):
+        with pytest.raises(InputError, match="a run, or of runs by name"):
+            show.report(wrong, tmp_path / "a.html")
     path = show.report(jump, tmp_path / "a.html")
     before = path.read_bytes()
     with pytest.raises(InputError, match="exists already"):

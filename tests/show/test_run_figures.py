@@ -1,6 +1,7 @@
 """Figures of runs show their curves, bands, lines and names: what is missing in the picture is noticed."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -8,10 +9,14 @@ from picture import Picture
 
 import saltus
 from saltus import robots, show
+from saltus.contact import Grip, Line, Wall
 from saltus.errors import InputError, RunFailed
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Floating, Mechanism
 from saltus.robots import find_robot, robot_names
 from saltus.show._figure import BLACK, GREY, RED, STYLES
 from saltus.show._modes import EVENT, bands_of
+from saltus.show._record import run_record
 
 # Of a curve with gaps in its dashes, and others upon it, so much is seen at least; of one that is not there, nothing.
 SEEN = 0.3
@@ -449,3 +454,29 @@ def test_figures_leave_no_state_behind(jump):
     before = dict(matplotlib.rcParams)
     show.run_figures(jump)
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_long_run_is_drawn_as_finely_as_its_steps():
+    run = saltus.simulate(robots.pendulum(), {"theta": 1.0}, until=1000.0, rtol=1e-8, atol=1e-10)
+    assert len(run.t) == 1001
+    curves = show.phase_figure(run).axes[0].collections
+    drawn = max((segment for curve in curves for segment in curve.get_segments()), key=len)
+    assert len(drawn) > 10_000
+    # no chord through the middle of the ring: neighbours are near each other
+    assert np.hypot(*np.diff(drawn, axis=0).T).max() < 0.5
+
+
+def test_lines_and_walls_to_hold_are_drawn():
+    m = Mechanism("climber")
+    m.gravity = m.parameter("g", 9.81, "m/s^2")
+    body = m.body("body", Floating("x", "y", "theta"), mass=1.0, inertia=0.1)
+    hand = m.point("hand", body, (0.0, 0.3))
+    m.point("foot", body, (0.0, -0.3))
+    holds = (Line((-1.0, 0.5), (1.0, 0.5), 0.05), Wall((2.0, 0.0), math.pi / 2))
+    system = HybridSystem(m, units=(Grip(hand, holds=holds, closed=True),), skeleton=(("hand", "foot"),), until=0.5)
+    run = saltus.simulate(system, {"y": 0.2})
+    for draw in (show.snapshots_figure, show.strobe_figure, show.paths_figure):
+        assert len([line for line in draw(run).axes[0].lines if line.get_gid() == "rail"]) == 2
+    record = run_record(run)
+    assert record["rails"][0] == {"start": (-1.0, 0.5), "end": (1.0, 0.5), "endless": False}
+    assert record["rails"][1]["endless"]

@@ -295,7 +295,7 @@ def report_gait(
     """A cycle in a report: what is told of it, its motion, its multipliers, and what became of it by the clock."""
     from saltus import show
 
-    document.facts("Key figures", told(content))
+    document.facts("Key figures, in SI units", told(content))
     document.cycles("Motion", {"": cycle})
     if fixed is not None:
         document.figures("Stability", [(show.multipliers_figure(fixed), "Multipliers in the plane of complex numbers")])

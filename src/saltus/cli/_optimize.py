@@ -80,7 +80,7 @@ def optimize_command(
                 progress=lambda now: show(now.seconds, f"best {now.best:.4f}, {now.runs:,} runs"),
             )  # fmt: skip
         trial = chosen.trial(best.values)
-        result.spent = {"runs": best.runs, "seconds": best.seconds, "file": str(file)}
+        result.spent = {"seed": seed, "runs": best.runs, "seconds": best.seconds, "file": str(file)}
     else:
         trial = optimize.Trial(ready.start, ready.controller)
     with Progress(quiet=as_json, doing="making it again"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -86,7 +87,11 @@ def command(words: Sequence[str]) -> str:
             next(rest, None)
         elif word not in ("--force", "--json") and not word.startswith("--report="):
             kept.append(word)
-    return shlex.join(["saltus", *kept])
+    # what was written is there now
+    again = ["--force"] if {"optimize", "trade", "--animation"} & set(kept) and "--resume" not in kept else []
+    plugins = os.environ.get("SALTUS_PLUGINS")
+    setting = f"SALTUS_PLUGINS={shlex.quote(plugins)} " if plugins else ""
+    return setting + shlex.join(["saltus", *kept, *again])
 
 
 def keep_report(context: typer.Context, path: Path | None) -> None:

@@ -68,7 +68,7 @@ def run_command(
 ) -> None:
     """Simulate a robot and report how it went."""
     from saltus.engine import check_target
-    from saltus.show import add_runs, check_animation, save_animation
+    from saltus.show import add_runs, check_animation
 
     report = asked_report(context)
     if out is not None:
@@ -88,14 +88,28 @@ def run_command(
     if figures is not None:
         with Progress(quiet=as_json, doing="drawing"):
             draw_run(run, figures)
-    if animation is not None:
-        with Progress(1.0, quiet=as_json, doing="filming") as show:
-            save_animation(run, animation, speed=speed, force=True, progress=lambda done, all_: show(done / all_))
     if report is not None:
         with Progress(quiet=as_json, doing="reporting"):
             add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
-    _print_run(run, failure, {"out": out, "figures": figures, "animation": animation}, as_json)
+    no_film = None if animation is None else _film(run, animation, speed, as_json)
+    shown = animation if no_film is None else None
+    _print_run(run, failure, {"out": out, "figures": figures, "animation": shown}, as_json)
+    if no_film is not None:  # all else is done and told
+        print(f"saltus: {no_film}", file=sys.stderr)
+        raise typer.Exit(2)
     exit_after(failure)
+
+
+def _film(run: Trajectory, path: Path, speed: float | None, quiet: bool) -> InputError | None:
+    """Write a film, or say why there can be none of this run."""
+    from saltus.show import save_animation
+
+    with Progress(1.0, quiet=quiet, doing="filming") as show:
+        try:
+            save_animation(run, path, speed=speed, force=True, progress=lambda done, total: show(done / total))
+        except InputError as error:
+            return error
+    return None
 
 
 def _check_speed(speed: float | None, *, used: bool) -> None:

@@ -105,14 +105,16 @@ def _contacts(run: Trajectory) -> list[Check]:
     s = run.mesh
     status = run.arc_statuses[s.arc]
     apart = rate = 0.0
+    names = run.system.row_names
     for k, (unit, first) in enumerate(zip(run.system.units, run.system.first_rows, strict=False)):
         # stretches of one status; rows that are closed in it do not move
         ends = np.append(np.flatnonzero(np.diff(status[:, k])) + 1, len(status))
         begin = 0
+        closed = {one: [first + r for r in unit.equations(one).closed] for one in set(status[:, k].tolist())}
         for end in ends:
-            for row in (first + r for r in unit.equations(int(status[begin, k])).closed):
+            for row in closed[int(status[begin, k])]:
                 held = s.positions[begin:end, row]
-                where = 0.0 if run.system.row_names[row].endswith(".n") else held[0]
+                where = 0.0 if names[row].endswith(".n") else held[0]
                 apart = max(apart, float(np.abs(held - where).max()))
                 rate = max(rate, float(np.abs(s.speeds[begin:end, row]).max()))
             begin = end

@@ -131,13 +131,14 @@ class Trajectory:
         nunit = int(self.integers[L.NUNIT])
         last = self.integers[self.integers[L.STATUS] : self.integers[L.STATUS] + nunit]
         arcs = np.tile(last, (int(self.integers[L.ARC]) + 1, 1)).astype(np.int64)
-        for row in self.event_rows:
-            old = row[len(row) - 2 * nunit : len(row) - nunit].astype(np.int64)
-            new = row[len(row) - nunit :].astype(np.int64)
-            arc = int(row[L.E_ARC])
-            arcs[arc] = old
-            if arc + 1 < len(arcs):
-                arcs[arc + 1 :] = new
+        if len(self.event_rows) and nunit:
+            width = self.event_rows.shape[1]
+            before, after = (self.event_rows[:, width - k * nunit : width - (k - 1) * nunit] for k in (2, 1))
+            # an event parts two arcs, but for one in which the run ends
+            arc = self.event_rows[:, L.E_ARC].astype(int)
+            going = arc + 1 < len(arcs)
+            arcs[arc[going] + 1] = after[going]
+            arcs[arc] = before
         return np.ascontiguousarray(arcs)
 
     @cached_property
@@ -351,7 +352,9 @@ class Trajectory:
         """Audit the run: energy balance, contacts closed, guards respected."""
         from saltus.engine._audit import audit
 
-        return audit(self)
+        made: Audit = self.__dict__.get("_audit") or audit(self)
+        self.__dict__["_audit"] = made
+        return made
 
     def mode_graph(self) -> ModeGraph:
         """The modes that it visited, and the events between them."""

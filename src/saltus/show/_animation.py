@@ -56,7 +56,7 @@ def save_animation(
     runs
         A run, or runs by name; one that is over stands still while others go on.
     speed
-        Seconds of the run in a second of the film; if none is given, `usual_speed`.
+        Seconds of the run in a second of the film; if none is given, `usual_speed`, or what a long run needs.
     fps
         Frames in a second of the film.
     size
@@ -76,10 +76,12 @@ def save_animation(
         page.runs("Motion", named)
         return page.save(path, force=force)
     pace = usual_speed(named.values()) if speed is None else _positive("speed", speed)
+    if speed is None:  # a long run is as fast as its frames need it to be
+        pace = max(pace, _length(named.values()) * _positive("fps", fps) / (MOST_FRAMES[path.suffix] - 1))
     if _positive("fps", fps) > MOST_FPS[path.suffix]:
         raise InputError(f"a {path.suffix} file has at most {MOST_FPS[path.suffix]:g} frames in a second, got {fps:g}")
+    _check_count(_count(_length(named.values()), pace, fps), path, pace, fps)
     times = frame_times(named.values(), pace, fps)
-    _check_count(len(times), path, pace, fps)
     scene = Scene(named, times, size=_even(size), speed=pace, traces=traces)
     frames = _told(scene.frames(), len(times), progress or (lambda done, total: None))
     seconds = _length(named.values()) / pace or STILL
@@ -101,8 +103,13 @@ def frame_times(runs: Iterable[Trajectory], speed: float, fps: float) -> np.ndar
     """The time of each frame, s: from the first beginning to the last end; both of them are shown."""
     known = list(runs)
     begin, length = min(run.start_time for run in known), _length(known)
-    count = max(2, round(length / speed * fps)) if length > 0 else 1
+    count = _count(length, speed, fps)
     return begin + length * np.linspace(0.0, 1.0, count)
+
+
+def _count(length: float, speed: float, fps: float) -> int:
+    """How many frames a film has."""
+    return max(2, round(length / speed * fps)) if length > 0 else 1
 
 
 def _length(runs: Iterable[Trajectory]) -> float:

@@ -81,8 +81,10 @@ def axis_of(unit: str) -> str:
 
 def force_ratio(along: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """The tangential over the normal force; no number where there is no normal force."""
-    least = 1e-9 * max(1.0, float(np.abs(normal).max(initial=0.0)))
-    return np.divide(along, normal, out=np.full(len(normal), math.nan), where=np.abs(normal) > least)
+    least = 1e-9 * max(1.0, float(np.abs(normal[np.isfinite(normal)]).max(initial=0.0)))
+    with np.errstate(invalid="ignore"):
+        acting = np.abs(normal) > least
+    return np.divide(along, normal, out=np.full(len(normal), math.nan), where=acting)
 
 
 def _states(run: Trajectory, samples: Samples) -> Iterator[Curves]:

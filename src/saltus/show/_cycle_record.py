@@ -71,7 +71,7 @@ def cycle_record(cycle: Cycle, name: str = "") -> dict[str, Any]:
 
 
 def _plots(cycle: Cycle, parts: list[Any]) -> list[dict[str, Any]]:
-    """Coordinates and velocities that all phases have, by their units, and energies."""
+    """Coordinates and velocities that all phases have, by their units, and the kinetic energy."""
     systems = [run.system for run in cycle.runs]
     mechanism = cycle.gait.robot.mechanism
     units = {**mechanism.coordinates, **mechanism.velocities}
@@ -80,9 +80,8 @@ def _plots(cycle: Cycle, parts: list[Any]) -> list[dict[str, Any]]:
         if all(name in system.state_names for system in systems):
             rows = [part.x[:, system.state_names.index(name)] for part, system in zip(parts, systems, strict=True)]
             groups.setdefault(unit, {})[name] = np.concatenate(rows)
-    kinetic = np.concatenate([part.kinetic for part in parts])
-    potential = np.concatenate([part.potential for part in parts])
-    groups["J"] = {"kinetic": kinetic, "potential": potential, "total": kinetic + potential}
+    # the potential energy of a phase holds the work of its constant inputs, and is not that of the robot
+    groups["J"] = {"kinetic energy": np.concatenate([part.kinetic for part in parts])}
     return [
         {
             "title": KINDS.get(unit, "state"),

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from saltus.engine import Trajectory
 from saltus.engine._audit import energy_residual
 from saltus.show._figure import RED
+from saltus.show._fine import fine
 from saltus.show._timeline import Curve, Level, Panel, timeline
 
 # What is a smaller share of the limit is drawn as this, since a logarithm has no zero.
@@ -19,6 +20,7 @@ def energies_figure(run: Trajectory, *, title: str = "") -> Figure:
 
     Work and losses that are always zero are only told.
     """
+    run = fine(run)
     s = run.samples
     stored = {"kinetic": s.kinetic, "potential": s.potential, "total": s.kinetic + s.potential}
     changes = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,12 +11,15 @@ from saltus.contact import Unit
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
+from saltus.show._curves import force_ratio
 from saltus.show._figure import RED, label
+from saltus.show._fine import fine
 from saltus.show._timeline import Curve, Level, Panel, timeline
 
 
 def forces_figure(run: Trajectory, *, title: str = "") -> Figure:
     """Forces of all units that have any, a panel for each kind; those that never act are only told."""
+    run = fine(run)
     if not run.system.row_names:
         raise InputError(f"{run.system.name} has no contacts, grips or joints that could bear a force")
     idle = [one.name for k, one in enumerate(run.system.units) if one.rows and not _acts(run, k)]
@@ -62,6 +64,7 @@ def _unit(unit: Unit) -> str:
 
 def normal_force_figure(run: Trajectory, unit: str | None = None, *, title: str = "") -> Figure:
     """The normal force of a ground contact over time, or of all that ever bear one, with a dashed line at zero."""
+    run = fine(run)
     chosen = _contacts(run, unit)
     curves = [Curve(label(name, ""), run.t, run.samples.forces[:, row + 1]) for name, row, _ in chosen]
     panel = Panel(f"normal force{_on(chosen)} (N)", curves, [Level(0.0)])
@@ -73,8 +76,12 @@ def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str =
 
     There is none where the normal force is zero.
     """
+    run = fine(run)
     chosen = _contacts(run, unit)
-    curves = [Curve(label(name, ""), run.t, _ratio(run, row)) for name, row, _ in chosen]
+    curves = [
+        Curve(label(name, ""), run.t, force_ratio(run.samples.forces[:, row], run.samples.forces[:, row + 1]))
+        for name, row, _ in chosen
+    ]
     frictions = list(dict.fromkeys(friction for *_, friction in chosen))
     levels = [Level(side, "", RED) for friction in frictions for side in (friction, -friction)]
     most = max(frictions)
@@ -84,14 +91,6 @@ def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str =
     )  # fmt: skip
     told = ", ".join(f"{friction:g}" for friction in frictions)
     return timeline([panel], title or f"{run.system.name}: force ratio, friction {told}", run)
-
-
-def _ratio(run: Trajectory, row: int) -> np.ndarray:
-    along, normal = run.samples.forces[:, row], run.samples.forces[:, row + 1]
-    least = 1e-9 * max(1.0, float(np.abs(normal[np.isfinite(normal)]).max(initial=0.0)))
-    with np.errstate(invalid="ignore"):
-        there = np.abs(normal) > least
-    return np.divide(along, normal, out=np.full(len(normal), math.nan), where=there)
 
 
 def _on(chosen: Sequence[tuple[str, int, float]]) -> str:

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
 from saltus.show._figure import BLACK, STYLES, label, look, sheet
+from saltus.show._fine import fine
 from saltus.show._layout import BELOW, beside, place
 
 # The mark of a mode stands in the middle of its arcs, but on no more than so many of them.
@@ -28,6 +29,7 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
 
     Those that never move are left out unless they are named.
     """
+    run = fine(run)
     known = run.coordinates
     for name in names or ():
         if name not in known:

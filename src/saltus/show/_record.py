@@ -18,8 +18,10 @@ from saltus.show._points import Contact, Points, bars, closed, contacts, ground_
 
 # Frames for a second of motion, of any motion at least, of one at most; and how many bytes they may take on a page.
 RATE, FEWEST, MOST_FRAMES, MOST_BYTES = 120.0, 400, 10_000, 2_500_000
-# Events that are listed; the others are counted.
-MOST_EVENTS = 5_000
+# Events that are listed, and modes that are shown; the others are counted.
+MOST_EVENTS = 10_000
+# What a drawing may be off by, as a share of what it shows, before the page says so.
+OFF = 1e-3
 # Larger numbers do not fit into four bytes.
 LARGEST = 1e37
 
@@ -34,6 +36,8 @@ def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None
     """
     points = Points(run.system)
     samples, notes = frames(run, points)
+    places, speeds = points.positions(samples.x), points.velocities(samples.x)
+    notes += _doubts(run, points, samples.t, places, speeds)
     groups = [*curves(run, samples), *own_curves(run, samples.t, series or {})]
     notes += [group.note for group in groups if group.note]
     events, listed = run.events[:MOST_EVENTS], len(run.events)
@@ -50,8 +54,8 @@ def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None
         "t": packed(samples.t, exact=True),
         "points": {
             "names": list(points.names),
-            "positions": packed(points.positions(samples.x)),
-            "velocities": packed(points.velocities(samples.x)),
+            "positions": packed(places, exact=_far_away(places)),
+            "velocities": packed(speeds),
         },
         "skeleton": [list(pair) for pair in points.skeleton],
         "wheels": [vars(wheel) for wheel in wheels(run.system)],
@@ -59,7 +63,7 @@ def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None
         "bars": [vars(bar) for bar in bars(run.system)],
         "rails": [vars(rail) for rail in rails(run.system)],
         "contacts": [_contact(contact, run, samples) for contact in contacts(run.system)],
-        "bands": [vars(band) for band in bands_of(run)[:MOST_EVENTS]],
+        "bands": _bands(run),
         "events": [_event(event, samples.t) for event in events],
         "plots": [_plot(group) for group in groups],
         "traces": [points.names[points.skeleton[-1][1]]] if points.skeleton else [],
@@ -74,6 +78,41 @@ def packed(values: Any, *, exact: bool = False) -> dict[str, str]:
     wide = exact or (finite.size > 0 and float(np.abs(finite).max()) > LARGEST)
     kind = "f64" if wide else "f32"
     return {kind: _text(flat.astype("<f8" if wide else "<f4"))}
+
+
+def _bands(run: Trajectory) -> list[dict[str, Any]]:
+    """Modes and their times; of too many the rest is one stretch that names none."""
+    made = [vars(band) for band in bands_of(run)]
+    if len(made) <= MOST_EVENTS:
+        return made
+    return [*made[:MOST_EVENTS], {"mode": "many modes", "begin": made[MOST_EVENTS]["begin"], "end": run.end_time}]
+
+
+def _far_away(places: np.ndarray) -> bool:
+    """Whether places are so far from the origin, for how far they are apart, that four bytes do not tell them apart."""
+    known = places[np.isfinite(places).all(axis=(1, 2))]
+    if not known.size:
+        return False
+    size = float(np.ptp(known, axis=1).max()) or float(np.ptp(known, axis=0).max())
+    return float(np.abs(known).max()) > 1e3 * size
+
+
+def _doubts(run: Trajectory, points: Points, t: np.ndarray, places: np.ndarray, speeds: np.ndarray) -> list[str]:
+    """What a page cannot show truly: a motion too fast for its frames, or a robot that has nothing to be drawn."""
+    if not points.skeleton:
+        return [f"{run.system.name} has no skeleton: only its points and its world can be drawn."]
+    middle, step = 0.5 * (t[1:] + t[:-1]), np.diff(t)
+    some = np.flatnonzero(step > 0)[:: max(1, len(t) // 200)]
+    if not some.size:
+        return []
+    h = step[some, None, None]
+    drawn = 0.5 * (places[some] + places[some + 1]) + 0.125 * h * (speeds[some] - speeds[some + 1])
+    off = np.abs(drawn - points.positions(run.at(middle[some])))
+    off = float(off[np.isfinite(off)].max(initial=0.0))
+    size = float(np.ptp(places[np.isfinite(places).all(axis=(1, 2))], axis=(0, 1)).max(initial=0.0))
+    if off <= OFF * size:
+        return []
+    return [f"The run is too long for its frames: between them what is drawn is off by up to {off:.2g} m."]
 
 
 def _text(values: np.ndarray) -> str:

@@ -33,9 +33,9 @@ def report(
         Write over an existing file.
     """
     check_html(path, force=force)
-    named = {"": runs} if isinstance(runs, Trajectory) else dict(runs)
-    if not named or not all(isinstance(run, Trajectory) for run in named.values()):
-        raise InputError("a report is made of a run, or of runs by name")
+    named = {"": runs} if isinstance(runs, Trajectory) else runs
+    if not isinstance(named, Mapping) or not named or not all(isinstance(run, Trajectory) for run in named.values()):
+        raise InputError(f"a report is made of a run, or of runs by name, got {runs!r}")
     document = Document(title or default_title(named))
     add_runs(document, named, series=series)
     document.facts("Made with", versions())
@@ -101,6 +101,7 @@ def _add_outcome(document: Document, runs: Mapping[str, Trajectory]) -> None:
     if len(runs) == 1:
         document.facts("Key figures", next(iter(rows.values())))
         return
+    rows = {name: [("ended", runs[name].status.name, ""), *row[1:]] for name, row in rows.items()}
     keys = list(dict.fromkeys((what, unit) for row in rows.values() for what, _, unit in row))
     table = []
     for name, row in rows.items():

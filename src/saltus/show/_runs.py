@@ -10,20 +10,18 @@ from matplotlib.figure import Figure
 
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
+from saltus.show._curves import FAR, KINDS
 from saltus.show._figure import GREY, label, style
+from saltus.show._fine import fine
 from saltus.show._timeline import Curve, Level, Panel, timeline
 
-KINDS = {
-    "m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "angular velocity", "N m": "torque", "N": "force",
-}  # fmt: skip
-# Limits that are further away than so many times the largest input are told, not drawn.
-FAR = 5.0
 # Longer names of series stand in the legend alone.
 MOST_LETTERS = 30
 
 
 def coordinates_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: str = "") -> Figure:
     """Coordinates or velocities over time, those of one unit on one axis."""
+    run = fine(run)
     units = {**run.system.mechanism.coordinates, **run.system.mechanism.velocities}
     wanted = list(run.coordinates if names is None else names)
     for name in wanted:
@@ -47,6 +45,7 @@ def velocities_figure(run: Trajectory, *, title: str = "") -> Figure:
 
 def torques_figure(run: Trajectory, *, title: str = "") -> Figure:
     """Torques and forces of the actuators over time, between dashed lines at their limits."""
+    run = fine(run)
     actuators = run.system.mechanism.actuators
     if not actuators:
         raise InputError(f"{run.system.name} has no actuators")

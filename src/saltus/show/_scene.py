@@ -15,7 +15,7 @@ from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.show._figure import GREY, sheet
 from saltus.show._layout import EDGE, beside, legend_width, place
-from saltus.show._points import Points, bars, ground_lines, wheels
+from saltus.show._points import Points, bars, ground_lines, rails, wheels
 
 # Widest and highest axes and those that are least so, inches.
 WIDEST, HIGHEST, NARROWEST, LOWEST = 5.9, 4.2, 2.6, 1.4
@@ -70,7 +70,7 @@ class Robot:
 
 
 def draw_world(axes: Axes, system: HybridSystem) -> None:
-    """Ground and bars, within the limits that the axes have."""
+    """Ground, rails and bars, within the limits that the axes have."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     reach = 2.0 * math.hypot(right - left, top - bottom)
     middle = np.array([0.5 * (left + right), 0.5 * (bottom + top)])
@@ -81,6 +81,13 @@ def draw_world(axes: Axes, system: HybridSystem) -> None:
         below = ends[::-1] - reach * np.array([-along[1], along[0]])
         axes.fill(*np.vstack([ends, below]).T, color=EARTH, lw=0, zorder=0.1)
         axes.plot(*ends.T, color=GREY, lw=1.0, zorder=1.2, gid="ground")
+    for rail in rails(system):
+        start, end = np.array(rail.start), np.array(rail.end)
+        along = (end - start) / max(float(np.hypot(*(end - start))), 1e-300)
+        if rail.endless:
+            foot = start + ((middle - start) @ along) * along
+            start, end = foot - reach * along, foot + reach * along
+        axes.plot(*np.array([start, end]).T, color=GREY, lw=2.4, zorder=1.2, gid="rail")
     for bar in bars(system):
         axes.plot(bar.x, bar.y, "o", mfc="white", mec=GREY, mew=1.5, ms=7.0, zorder=1.2)
     axes.set_xlim(left, right)

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from saltus.engine import Trajectory
 from saltus.errors import InputError
 from saltus.show._figure import GREY, SCALE, label, look, style
+from saltus.show._fine import fine
 from saltus.show._modes import bands_of
 from saltus.show._scene import Robot, positions, scene
 
@@ -59,6 +60,7 @@ def paths_figure(run: Trajectory, points: Sequence[str] | None = None, *, title:
 
     The first and the last posture are drawn behind them, if there is a skeleton.
     """
+    run = fine(run)
     system = run.system
     skeleton = list(dict.fromkeys(name for pair in system.skeleton for name in pair))
     names = list(points if points is not None else skeleton or system.mechanism.points)

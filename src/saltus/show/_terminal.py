@@ -10,12 +10,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact._unit import GRIP, GROUND
 from saltus.engine import Trajectory
 from saltus.engine import _layout as L
 from saltus.engine._event import read_event
 from saltus.hybrid import HybridSystem
 from saltus.show._canvas import BLUE, GREEN, GREY, YELLOW, Canvas
+from saltus.show._points import Contact, GroundLine, Points, bars, contacts, ground_lines, rails, wheels
 
 # What a contact looks like: one that holds, one that slips, a hand that reaches.
 HOLDS, SLIPS, REACHES = ("●", GREEN), ("◆", YELLOW), ("○", YELLOW)
@@ -38,31 +38,15 @@ class Moment:
 
 
 class Scene:
-    """What there is to be drawn of a system: points, links between them, wheels, ground, bars and contacts."""
+    """What there is to be drawn of a system: points, links between them, wheels, ground, rails, bars and contacts."""
 
     def __init__(self, system: HybridSystem):
-        self.system = system
-        known, d = system.mechanism.points, system.dynamics
-        names = list(dict.fromkeys(name for pair in system.skeleton for name in pair)) or list(known)
-        points = {name: known[name].position for name in names}
-        touching: list[Any] = [unit if unit.kind in (GROUND, GRIP) else None for unit in system.units]
-        points |= {unit.point.name: unit.point.position for unit in touching if unit is not None}
-        order = list(points)
-        self.links = [(order.index(one), order.index(other)) for one, other in system.skeleton]
-        self.links = self.links or [(k, k) for k in range(len(names))]
-        self.contacts = [None if unit is None else (unit.kind, order.index(unit.point.name)) for unit in touching]
-        grounds = [unit for unit in touching if unit is not None and unit.kind == GROUND]
-        wheels = [unit for unit in grounds if hasattr(unit, "radius")]
-        bars = [hold for unit in touching if unit is not None and unit.kind == GRIP for hold in unit.holds]
-        self.grounds = sorted({tuple(self._numbers(unit.slope, *unit.through)) for unit in grounds})
-        self.wheels = [(order.index(unit.point.name), self._numbers(unit.radius)[0]) for unit in wheels]
-        self.bars = {tuple(self._numbers(*bar.at, bar.capture)) for bar in bars if hasattr(bar, "at")}
-        self._places = ca.Function("places", [d.t, d.x, d.p], [ca.vertcat(ca.SX.zeros(0), *points.values())])
+        self.system, self.points = system, Points(system)
+        self.links = self.points.skeleton or [(k, k) for k in range(len(self.points.names))]
+        self.contacts, self.wheels = contacts(system), wheels(system)
+        self.grounds, self.rails, self.bars = ground_lines(system), rails(system), bars(system)
+        d = system.dynamics
         self._energy = ca.Function("energy", [d.t, d.x, d.p], [d.kinetic + d.potential])
-
-    def _numbers(self, *values: Any) -> list[float]:
-        made = ca.Function("numbers", [self.system.mechanism.p], [ca.vertcat(*map(ca.SX, values))])
-        return [float(value) for value in np.array(made(self.system.parameter_values)).reshape(-1)]
 
     def moment(self, run: Trajectory, t: float) -> Moment:
         """How a run is at a time, after the events of that time; nothing here asks its controller."""
@@ -73,12 +57,12 @@ class Scene:
         if behind:
             last = read_event(self.system, run.event_rows[behind - 1])
             event = f"{last.guard} {last.t:.3f} s"
-        places = np.array(self._places(t, x, p), dtype=float).reshape(-1, 2)
+        places = self.points.positions(x[None])[0]
         return Moment(t, places, statuses, self.system.mode_name(statuses), event, float(self._energy(t, x, p)))
 
     def reach(self, places: np.ndarray) -> np.ndarray:
         """Corners of all that belongs to the robot at some places, m; nothing of what is not finite."""
-        far = [places[k] + side * r for k, r in self.wheels for side in (-1.0, 1.0)]
+        far = [places[wheel.point] + side * wheel.radius for wheel in self.wheels for side in (-1.0, 1.0)]
         corners = np.array([*places, *far], dtype=float).reshape(-1, 2)
         with np.errstate(invalid="ignore"):
             good: np.ndarray = corners[(np.abs(corners) < FAR).all(axis=1)]
@@ -131,11 +115,10 @@ class View:
             self._high = np.where(high > self._high, high + margin, self._high)
 
 
-def foot(ground: Sequence[float], place: np.ndarray) -> np.ndarray:
+def foot(ground: GroundLine, place: np.ndarray) -> np.ndarray:
     """The place on a straight ground that is nearest to another."""
-    angle, *through = ground
-    along = np.array([math.cos(angle), math.sin(angle)])
-    nearest: np.ndarray = np.array(through) + along * float(along @ (place - np.array(through)))
+    along, through = np.array([math.cos(ground.angle), math.sin(ground.angle)]), np.array([ground.x, ground.y])
+    nearest: np.ndarray = through + along * float(along @ (place - through))
     return nearest
 
 
@@ -164,48 +147,51 @@ def _draw(canvas: Canvas, scene: Scene, moment: Moment, to_dots: Any, scale: flo
     step = nice(12.0 / scale)
     for ground in scene.grounds:
         _draw_ground(canvas, ground, to_dots, step, centre, scale)
-    for x, y, capture in scene.bars:
-        canvas.circle(to_dots(np.array([x, y])), max(1.5, scale * capture), GREY)
+    for rail in scene.rails:
+        start, end = np.array(rail.start), np.array(rail.end)
+        if rail.endless:
+            along = (end - start) / max(float(np.hypot(*(end - start))), 1e-300)
+            nearest = start + along * float(along @ (centre - start))
+            half = (canvas.columns + 2 * canvas.rows) / scale
+            start, end = nearest - half * along, nearest + half * along
+        canvas.line(to_dots(start), to_dots(end), GREY)
+    for bar in scene.bars:
+        canvas.circle(to_dots(np.array([bar.x, bar.y])), max(1.5, scale * bar.capture), GREY)
     with np.errstate(invalid="ignore"):
         near = (np.abs(moment.places) < FAR).all(axis=1)
     at = np.array(
         [to_dots(place) if good else (math.nan, math.nan) for place, good in zip(moment.places, near, strict=True)]
     )
-    for k, radius in scene.wheels:
-        canvas.circle(at[k], scale * radius, BLUE)
+    for wheel in scene.wheels:
+        canvas.circle(at[wheel.point], scale * wheel.radius, BLUE)
     for one, other in scene.links:
         if one == other:
             canvas.circle(at[one], 1.5, BLUE)
         else:
             canvas.line(at[one], at[other], BLUE, thick=True)
-    for unit, status, contact in zip(scene.system.units, moment.statuses, scene.contacts, strict=True):
-        if contact is not None and status:
-            _mark(canvas, scene, unit, status, contact, at, scale)
+    for contact in scene.contacts:
+        if moment.statuses[contact.unit]:
+            _mark(canvas, contact, moment.statuses[contact.unit], at, scale)
     return [f"marks {step:g} m"] if scene.grounds else []
 
 
-def _draw_ground(canvas: Canvas, ground: Any, to_dots: Any, step: float, centre: np.ndarray, scale: float) -> None:
+def _draw_ground(canvas: Canvas, ground: GroundLine, to_dots: Any, step: float, centre: Any, scale: float) -> None:
     """A line, with a mark below it at every step from its own origin, so that motion along it is seen."""
-    angle, *through = ground
-    along, below = np.array([math.cos(angle), math.sin(angle)]), np.array([math.sin(angle), -math.cos(angle)])
+    cos, sin = math.cos(ground.angle), math.sin(ground.angle)
+    along, below, through = np.array([cos, sin]), np.array([sin, -cos]), np.array([ground.x, ground.y])
     nearest = foot(ground, centre)
     half = (canvas.columns + 2 * canvas.rows) / scale
     canvas.line(to_dots(nearest - half * along), to_dots(nearest + half * along), GREY)
-    passed = float(along @ (nearest - np.array(through)))
+    passed = float(along @ (nearest - through))
     for k in range(math.ceil((passed - half) / step), math.floor((passed + half) / step) + 1):
-        place = np.array(through) + k * step * along
+        place = through + k * step * along
         canvas.line(to_dots(place), to_dots(place + 3.0 / scale * below), GREY)
 
 
-def _mark(canvas: Canvas, scene: Scene, unit: Any, status: int, contact: Any, at: np.ndarray, scale: float) -> None:
+def _mark(canvas: Canvas, contact: Contact, status: int, at: np.ndarray, scale: float) -> None:
     """The state of a closed contact, where it is; that of a wheel at the lowest point of its rim."""
-    kind, k = contact
-    place = at[k]
-    for wheel, radius in scene.wheels:
-        if wheel == k and kind == GROUND:
-            angle = scene._numbers(unit.slope)[0]
-            place = place + scale * radius * np.array([math.sin(angle), math.cos(angle)])
-    canvas.mark(place, *(HOLDS if status == 1 else SLIPS if kind == GROUND else REACHES))
+    place = at[contact.point] + scale * contact.radius * np.array([math.sin(contact.angle), math.cos(contact.angle)])
+    canvas.mark(place, *(HOLDS if status == 1 else SLIPS if contact.kind == "ground" else REACHES))
 
 
 def packed(parts: Sequence[str], columns: int, rows: int) -> list[str]:

@@ -1,14 +1,15 @@
-// The plots of several runs as one set: same title, one plot; same series, one colour.
+// The plots of several runs as one set: same title and axis, one plot; same series, one colour.
 
 /** Plots in the order of the runs, with the curves of each run that has them. */
 export function gatherPlots(runs) {
   const plots = new Map();
   runs.forEach((run, index) => {
     for (const plot of run.plots) {
-      if (!plots.has(plot.title)) {
-        plots.set(plot.title, { title: plot.title, axis: plot.axis, lines: [], notes: [], series: new Map() });
+      const key = JSON.stringify([plot.title, plot.axis]);
+      if (!plots.has(key)) {
+        plots.set(key, { title: plot.title, axis: plot.axis, lines: [], notes: [], series: new Map() });
       }
-      addPlot(plots.get(plot.title), plot, index);
+      addPlot(plots.get(key), plot, index);
     }
   });
   return [...plots.values()].map((plot) => finished(plot, runs.length));

@@ -21,7 +21,7 @@ export class Run {
     this.contacts = (record.contacts ?? []).map((contact) => this.readContact(contact));
     this.bands = record.bands ?? [];
     this.bandBegins = Float64Array.from(this.bands, (band) => band.begin);
-    this.events = (record.events ?? []).map((event) => ({ ...event, t: this.t[event.frame] ?? event.t }));
+    this.events = (record.events ?? []).map((event) => ({ ...event }));
     this.plots = (record.plots ?? []).map((plot) => this.readPlot(plot));
   }
 

@@ -43,7 +43,7 @@ export function strokePath(context, view, run, point, frames, first, last) {
     const [x, y] = placeOf(run, point, frames[k]);
     if (!Number.isFinite(x) || !Number.isFinite(y)) {
       open = false;
-    } else if (!open) {
+    } else if (!open || leaps(run, point, frames[k], view.scale)) {
       context.moveTo(view.across(x), view.down(y));
       open = true;
     } else if (frames[k] === frames[k - 1] + 1) {
@@ -53,6 +53,15 @@ export function strokePath(context, view, run, point, frames, first, last) {
     }
   }
   context.stroke();
+}
+
+// Whether a point is elsewhere at the same time: its name has passed to another place.
+function leaps(run, point, frame, scale) {
+  if (frame === 0 || run.t[frame] > run.t[frame - 1]) {
+    return false;
+  }
+  const [[x, y], [x2, y2]] = [placeOf(run, point, frame - 1), placeOf(run, point, frame)];
+  return Math.hypot(x2 - x, y2 - y) * scale > 1;
 }
 
 // The Hermite polynomial between two frames is the Bézier curve with these inner points.
