@@ -11,7 +11,7 @@ import { gatherPlots } from "../../src/saltus/show/web/gather.mjs";
 import { readDocument } from "../../src/saltus/show/web/main.mjs";
 import { rangeOf } from "../../src/saltus/show/web/plot.mjs";
 import { Run } from "../../src/saltus/show/web/run.mjs";
-import { vertices } from "../../src/saltus/show/web/trace.mjs";
+import { strokePath, vertices } from "../../src/saltus/show/web/trace.mjs";
 import { reach, shouldFollow, viewOf } from "../../src/saltus/show/web/view.mjs";
 import { fixed, format, roundBelow, ticks } from "../../src/saltus/show/web/words.mjs";
 import { thrown } from "./records.mjs";
@@ -62,6 +62,22 @@ test("few events have a line each, very many are thinned", () => {
   assert.deepEqual(eventPlaces([0, 1, 1.01, 2], (t) => 100 * t), [0, 100, 200]);
   const many = eventPlaces(Array.from({ length: 5000 }, (_, k) => k), (k) => k / 5);
   assert.ok(many.length >= 20 && many.length <= 61);
+});
+
+test("a path does not leap with a name that passes to another place", () => {
+  const record = thrown();
+  const drawn = (run) => {
+    const calls = [];
+    const note = (name) => (...numbers) => calls.push([name, numbers.slice(-2)]);
+    const context = { beginPath() {}, stroke() {}, moveTo: note("move"), lineTo: note("line"), bezierCurveTo: note("line") };
+    const view = { scale: 100, across: (x) => 100 * x, down: (y) => -100 * y };
+    const frames = vertices(run, 0, view.scale);
+    strokePath(context, view, run, 0, frames, 0, frames.length - 1);
+    return calls.filter(([name]) => name === "move").length;
+  };
+  assert.equal(drawn(new Run(record)), 1);
+  record.points.positions = record.points.positions.map((value, k) => (k >= 6 ? value + 5 : value));
+  assert.equal(drawn(new Run(record)), 2);
 });
 
 test("a trace has few vertices, and the first and the last frame", () => {
@@ -123,7 +139,7 @@ test("the range of a plot holds its lines and copes with nothing", () => {
 
 test("events of several runs are in order of time", () => {
   const later = thrown({ frames: [0, 0.2, 0.7, 0.7, 0.9, 1] });
-  later.events[0].t = 0.7;
+  later.events = [{ ...later.events[0], t: 0.7 }];
   const rows = eventRows([new Run(later), new Run(thrown()), new Run(later)]);
   assert.deepEqual(rows.map(({ t, run }) => [t, run]), [[0.5, 1], [0.7, 0], [0.7, 2]]);
 });
