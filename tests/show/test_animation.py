@@ -479,6 +479,12 @@ def test_a_film_on_a_page_needs_nothing_else(tmp_path):
     assert path.read_text() == text
 
 
+@pytest.mark.parametrize("wrong", [None, [1], {"a": 1}])
+def test_a_film_is_made_of_runs(wrong, tmp_path):
+    with pytest.raises(InputError, match="a run, or of runs by name"):
+        save_animation(wrong, tmp_path / "a.gif")
+
+
 def test_films_by_the_command_line(call_json, call, tmp_path):
     code, content = call_json("run", "hopper", "--profile", "paper", "--animation", "a.gif", "--speed", "0.5")
     assert (code, content["animation"]) == (0, "a.gif")

@@ -219,7 +219,7 @@ def test_what_never_leaves_rounding_is_zero():
     assert 0.0 < np.abs(run.x[:, 0]).max() < 1e-13
     plots = {plot["title"]: plot for plot in run_record(run)["plots"]}
     assert (read(plots["position"]["series"][0]["values"]) == 0.0).all()
-    assert plots["actuators; limit 20 N m"]["lines"] == []
+    assert (plots["actuators"]["lines"], plots["actuators"]["note"]) == ([], "The limit is 20 N m.")
 
 
 def test_names_in_letters():

@@ -87,3 +87,12 @@ test("a record that does not fit together says what is wrong", () => {
   assert.throws(() => new Run(short), /11 positions, not 12/);
   assert.throws(() => new Run(thrown({ extra: { skeleton: [[0, 4]] } })), /point 4, of 1/);
 });
+
+test("a run that is over has neither a mode nor forces", () => {
+  const run = new Run(thrown());
+  const contact = { ...run.contacts[0], closed: run.contacts[0].closed.map(() => 1) };
+  assert.equal(run.modeAt(run.end), "back");
+  assert.equal(run.modeAt(run.end + 0.1), "over");
+  assert.notEqual(run.forceAt(contact, run.end), null);
+  assert.equal(run.forceAt(contact, run.end + 0.1), null);
+});

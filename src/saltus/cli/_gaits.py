@@ -301,8 +301,21 @@ def report_gait(
         document.figures("Stability", [(show.multipliers_figure(fixed), "Multipliers in the plane of complex numbers")])
     if repeats is not None and repeats.count:
         document.figures("Repeated by the clock", [(show.iterates_figure({"": repeats}), "Cycle by cycle")])
-    if repeats is not None and repeats.reason:
-        document.warnings([f"Lost in {repeats.reason}"])
+    checks = [
+        (phase.name, check)
+        for phase, run in zip(cycle.gait.phases, cycle.runs, strict=True)
+        for check in run.check().checks
+    ]
+    document.checks(
+        "Audit of each phase",
+        [(c.ok, f"{phase}: {c.name}", f"{c.value:.3g} {c.unit}", f"{c.limit:.1g} {c.unit}") for phase, c in checks],
+    )
+    failed = [f"The audit failed in {phase}: {check.name}." for phase, check in checks if not check.ok]
+    lost = [f"Lost in {repeats.reason}"] if repeats is not None and repeats.reason else []
+    document.warnings([*failed, *lost])
+    robot = cycle.gait.robot
+    rows = [(name, value, robot.mechanism.parameters[name].unit) for name, value in robot.values.items()]
+    document.facts("What was run", [("robot", f"{robot.name}: {robot.about}", ""), *rows])
 
 
 def _report_map(document: Document, found: ErrorMap, above: float) -> None:

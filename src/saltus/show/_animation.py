@@ -120,6 +120,8 @@ def _length(runs: Iterable[Trajectory]) -> float:
 def _named(runs: Trajectory | Mapping[str, Trajectory]) -> dict[str, Trajectory]:
     if isinstance(runs, Trajectory):
         return {"": runs}
+    if not isinstance(runs, Mapping) or not all(isinstance(run, Trajectory) for run in runs.values()):
+        raise InputError(f"an animation is made of a run, or of runs by name, got {runs!r}")
     named = dict(runs)
     if not 0 < len(named) <= len(COLOURS):
         raise InputError(f"an animation shows one run or up to {len(COLOURS)} that can be told apart, got {len(named)}")

@@ -108,8 +108,8 @@ def _torques(run: Trajectory, samples: Samples) -> Iterator[Curves]:
         # a limit that is far away would leave nothing to see of the curves: it is told only
         near = math.isfinite(limit) and limit <= FAR * largest
         levels = {"limit": limit, "-limit": -limit} if near else {}
-        told = f"; limit {limit:g} {unit}" if math.isfinite(limit) and not near else ""
-        yield Curves(f"actuators{told}", axis_of(unit), rows, levels)
+        note = f"The limit is {limit:g} {unit}." if math.isfinite(limit) and not near else ""
+        yield Curves("actuators", axis_of(unit), rows, levels, note)
 
 
 def _energies(samples: Samples) -> Iterator[Curves]:

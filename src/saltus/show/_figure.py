@@ -89,7 +89,8 @@ def label(name: str, unit: str) -> str:
     base = name[1:] if dotted else name
     for word, sign in _GREEK.items():
         if base.startswith(word):
-            index = base[len(word) :]
+            index = base[len(word) :].lstrip("_")
+            index = index if index.isdigit() else rf"\mathrm{{{index.replace('_', ' ')}}}" if index else ""
             symbol = rf"\dot{{{sign}}}" if dotted else sign
             shown = f"${symbol}_{{{index}}}$" if index else f"${symbol}$"
             break

@@ -39,7 +39,6 @@ def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None
     places, speeds = points.positions(samples.x), points.velocities(samples.x)
     notes += _doubts(run, points, samples.t, places, speeds)
     groups = [*curves(run, samples), *own_curves(run, samples.t, series or {})]
-    notes += [group.note for group in groups if group.note]
     events, listed = run.events[:MOST_EVENTS], len(run.events)
     if listed > len(events):
         notes.append(f"Only the first {len(events):,} of {listed:,} events are listed.")

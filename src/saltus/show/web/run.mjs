@@ -114,16 +114,19 @@ export class Run {
     return part === 0 ? values[frame] : values[frame] + part * (values[frame + 1] - values[frame]);
   }
 
-  /** The mode at a time; at the end of one, the next. */
+  /** The mode at a time; at the end of one, the next; after the end of the run, none. */
   modeAt(time) {
+    if (time > this.end) {
+      return "over";
+    }
     const band = this.bands[Math.max(0, bisect(this.bandBegins, time) - 1)];
     return band ? String(band.mode) : "";
   }
 
-  /** Force of a contact on the robot at a time, N, or null while it is open. */
+  /** Force of a contact on the robot at a time, N, or null while it is open and after the end of the run. */
   forceAt(contact, time) {
     const { frame, part } = this.placeAt(time);
-    if (!contact.closed[frame]) {
+    if (!contact.closed[frame] || time > this.end) {
       return null;
     }
     const rest = part > 0 && contact.closed[frame + 1] ? part : 0;
