@@ -110,6 +110,17 @@ def test_forces_are_zero_in_the_air_and_curves_are_those_of_the_run(jump):
     assert {line["y"] for line in plots["actuators"]["lines"]} == {10.0, -10.0}
 
 
+def test_friction_and_stops_of_joints_are_shown():
+    run = run_of("arm")
+    (plot,) = [plot for plot in run_record(run)["plots"] if plot["title"] == "friction and stops"]
+    assert plot["axis"] == "torque (N m)"
+    (series,) = plot["series"]
+    assert series["name"] == "theta2"
+    values = read(series["values"])
+    column = run.system.row_names.index("theta2.q")
+    assert values.max() == pytest.approx(run.samples.forces[:, column].max(), rel=0.05)
+
+
 def test_events_point_at_the_frame_after_them(jump):
     record = run_record(jump)
     t = read(record["t"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.contact._unit import GRIP, GROUND
+from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import Trajectory
 from saltus.engine._trajectory import Samples
 from saltus.errors import InputError
@@ -134,6 +134,7 @@ def _forces(run: Trajectory, samples: Samples) -> Iterator[Curves]:
     rows = [system.first_rows[k] + j for k in [*(k for k, _ in grounded), *gripping] for j in (0, 1)]
     if rows:
         yield Curves("contact forces", axis_of("N"), {names[row]: samples.forces[:, row] for row in rows})
+    yield from _joints(run, samples)
     if grounded:
         frictions = {float(system.unit_coefficients[k][0]) for k, _ in grounded}
         friction = frictions.pop() if len(frictions) == 1 else math.inf
@@ -143,6 +144,17 @@ def _forces(run: Trajectory, samples: Samples) -> Iterator[Curves]:
             first = system.first_rows[k]
             ratios[unit.name] = force_ratio(samples.forces[:, first], samples.forces[:, first + 1])
         yield Curves("force ratio", "tangential over normal force", ratios, levels)
+
+
+def _joints(run: Trajectory, samples: Samples) -> Iterator[Curves]:
+    """What dry friction and stops of joints bear, where they ever do."""
+    groups: dict[str, dict[str, np.ndarray]] = {}
+    for unit, first in zip(run.system.units, run.system.first_rows, strict=False):
+        if unit.kind == JOINT and samples.forces[:, first].any():
+            pushes = unit.coordinate is not None and unit.coordinate.unit == "m"
+            groups.setdefault("N" if pushes else "N m", {})[unit.name] = samples.forces[:, first]
+    for unit_of_force, rows in groups.items():
+        yield Curves("friction and stops", axis_of(unit_of_force), rows)
 
 
 def _read(known: np.ndarray, values: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -14,6 +14,9 @@ from saltus.show._document import Document, check_html, versions
 from saltus.show._phase import phase_figure
 from saltus.show._snapshots import snapshots_figure
 
+# A controller with more numbers than these is not written out.
+MOST_NUMBERS = 40
+
 
 def report(
     runs: Trajectory | Mapping[str, Trajectory],
@@ -137,6 +140,14 @@ def _add_audit(document: Document, title: str, run: Trajectory) -> None:
     document.checks(title, [(c.ok, c.name, f"{c.value:.3g} {c.unit}", f"{c.limit:.1g} {c.unit}") for c in checks])
 
 
+def _controller(run: Trajectory) -> list[tuple[str, Any, str]]:
+    """The numbers of a controller that have names, or how many they are."""
+    known = run.control.parameters
+    if len(known) > MOST_NUMBERS:
+        return [("controller's numbers", len(known), "")]
+    return [(f"controller's {one.name}", float(run.control.data[one.places[0]]), "") for one in known]
+
+
 def _setting(run: Trajectory) -> list[tuple[str, Any, str]]:
     system = run.system
     start = dict(zip(system.state_names, run.at(run.start_time).tolist(), strict=True))
@@ -144,6 +155,7 @@ def _setting(run: Trajectory) -> list[tuple[str, Any, str]]:
     return [
         ("robot", f"{system.name}: {system.about}" if system.about else system.name, ""),
         ("controller", run.control.name, ""),
+        *_controller(run),
         ("method", f"{run.method}, rtol {run.rtol:g}, atol {run.atol:g}", ""),
         ("from and until", f"{run.start_time:g} and {run.requested_end:g}", "s"),
         *((f"law of {unit}", str(law), "") for unit, law in system.laws.items()),
