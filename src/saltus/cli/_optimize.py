@@ -235,12 +235,13 @@ def trade_command(
             best = optimize.search(one, seconds=time, seed=seed, file=files[size], resume=go_on, progress=tell)
             if held is not None:
                 points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
-    content = {"problem": name, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
+    content = {"problem": name, "seed": seed, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
     write(out / "trade.json", json.dumps(plain(content), indent=1).encode())
     figure = show.trade_figure(points)
     show.save_figure(figure, out, "trade")
     if report is not None:
         document = report.begin(f"{name}: length against robustness")
+        document.facts("What was run", [("robot", robot, ""), ("seed", seed, ""), ("search for each", time, "s")])
         document.figures("Trade", [(figure, "What each optimum keeps under mixes that it has not seen")])
         rows = [{"size": size, **point.to_dict()} for size, point in points.items()]
         document.table("Points", list(rows[0]) if rows else [], [list(row.values()) for row in rows])

@@ -71,7 +71,7 @@ def search_command(
                 found, most=climb, cycles=cycles,
                 progress=lambda now, size: show(now - rise, f"{now:.3f} m, radius {size:.2f}"),
             )  # fmt: skip
-    content = {"robot": robot, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
+    content = {"robot": robot, "seed": seed, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
     if report is not None:
         report_gait(report.begin(f"{robot}, {made.name}: a gait by the clock"), content, found.fixed.cycle, found.fixed)
     if out is not None:
