@@ -178,14 +178,15 @@ def test_times_that_are_none(bounce, times):
         bounce.at(times)
 
 
-def test_interrupted_run_is_kept():
+@pytest.mark.parametrize("raise_errors", [True, False])
+def test_interrupted_run_is_kept_and_never_taken_for_a_bad_end(raise_errors):
     def press_control_c(t, state, mode, memory):
         if t > 0.1:
             os.kill(os.getpid(), signal.SIGINT)
         return 0.0
 
     with pytest.raises(KeyboardInterrupt) as stopped:
-        saltus.simulate(saltus.robots.pendulum(), controller=press_control_c, until=5.0)
+        saltus.simulate(saltus.robots.pendulum(), controller=press_control_c, until=5.0, raise_errors=raise_errors)
     run = stopped.value.run
     assert run.status.name == "interrupted"
     assert 0.1 < run.end_time < 0.2

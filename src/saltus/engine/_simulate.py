@@ -100,7 +100,7 @@ def simulate(
         Spacing of the samples in ``run.dataset``, s; a thousandth of the run if not given.
     raise_errors
         Raise `saltus.errors.RunFailed` if the run ends in a status that is not good; it carries the
-        trajectory so far.
+        trajectory so far. Ctrl-C always raises `saltus.errors.RunInterrupted`, which carries it too.
     progress
         Called now and then with the simulated time.
     watch
@@ -135,9 +135,9 @@ def simulate(
     see = None if watch is None else partial(_show, watch, record, I, D, control)
     steps, events, code = _run(I, D, engine().advance, control, progress, see)
     run = record(control=control, status=S.STATUSES[code], integers=I, doubles=D, step_rows=steps, event_rows=events)
+    if code == S.INTERRUPTED:  # who stops one run stops what made it
+        raise RunInterrupted(run.failure_message(), run) from control.failure
     if raise_errors and not run.status.good:
-        if code == S.INTERRUPTED:
-            raise RunInterrupted(run.failure_message(), run) from control.failure
         raise RunFailed(run.failure_message(), run) from control.failure
     return run
 
