@@ -232,6 +232,7 @@ def _share(I, D, n, attempt):
     for unit in range(I[L.NUNIT]):
         kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
         rubs = (kind == GROUND and holds(GROUND, status)) or (kind == JOINT and status == STUCK)
+        rubs = rubs and D[I[L.COEF] + L.COEFFICIENTS * unit] < math.inf  # else it holds without limit
         for i in range(n):
             if rubs and I[I[L.ACTIVE_ROW] + i] == I[I[L.ROW] + unit]:
                 bears = D[I[L.COEF] + L.COEFFICIENTS * unit]

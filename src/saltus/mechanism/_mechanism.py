@@ -15,7 +15,7 @@ from saltus.mechanism._joints import Fixed, Joint, Pose
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named number of the model, an input of the compiled code."""
+    """A named number of the model, an input of the compiled code; ``infinite`` ones may be without bound."""
 
     name: str
     value: float
@@ -25,6 +25,7 @@ class Parameter:
     lower: float = -math.inf
     upper: float = math.inf
     strict: bool = False
+    infinite: bool = False
 
     def check(self, value: float) -> float:
         """Return the value as a float, or refuse it."""
@@ -32,7 +33,7 @@ class Parameter:
             number = float(value)
         except (TypeError, ValueError):
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
-        if not math.isfinite(number):
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.strict and number <= self.lower:
@@ -123,13 +124,18 @@ class Mechanism:
         lower: float = -math.inf,
         upper: float = math.inf,
         positive: bool = False,
+        infinite: bool = False,
         symbol: Any = None,
     ) -> Any:
-        """Declare a parameter and return its symbol, a new one or one at hand; ``positive`` means strictly so."""
+        """Declare a parameter and return its symbol, a new one or one at hand.
+
+        ``positive`` means strictly so. One that is ``infinite`` may be, as friction that never gives way or a limit
+        that does not exist; others are finite.
+        """
         self._new(name, self.parameters, "parameter")
         if positive:
             lower = max(lower, 0.0)
-        made = Parameter(name, float(value), unit, about, source, lower, upper, positive)
+        made = Parameter(name, float(value), unit, about, source, lower, upper, positive, infinite)
         made.check(value)
         self.parameters[name] = made
         self._symbols[name] = ca.SX.sym(name) if symbol is None else symbol
