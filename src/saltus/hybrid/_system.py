@@ -64,7 +64,8 @@ def _no_figures(run: Any) -> dict[str, float | None]:
 class HybridSystem:
     """Everything about one robot that the engine needs, and what a user may change of it.
 
-    Parameters are inputs of the compiled code: `with_parameters` costs nothing.
+    Parameters are inputs of the compiled code: `with_parameters` costs nothing. ``controllers`` are those that this
+    robot has a name for, beside the registered ones.
     """
 
     mechanism: Mechanism
@@ -73,6 +74,7 @@ class HybridSystem:
     start: Mapping[str, float] = field(default_factory=dict)
     until: float = 10.0
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    controllers: Mapping[str, Any] = field(default_factory=dict)
     figures: Callable[[Any], dict[str, float | None]] = _no_figures
     skeleton: tuple[tuple[str, str], ...] = ()
     symmetry: Symmetry | None = None
@@ -302,7 +304,7 @@ class HybridSystem:
             d, found = self.dynamics, []
             for unit in self.units:
                 if unit.kind == GROUND:
-                    speeds = d.row(ca.vertcat(*(position for _, position in unit.rows)))[0] @ d.v
+                    speeds = ca.vertcat(*(d.row(position)[0] for _, position in unit.rows)) @ d.v
                     found += [unit.clearance, speeds[-1], ca.norm_2(speeds[:-1])]
             return ca.Function("ground_motion", [d.x, d.p], [ca.vertcat(*found)])
 
@@ -324,7 +326,7 @@ class HybridSystem:
         rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]
         if not rows:
             return np.zeros((0, self.mechanism.nv))
-        J = ca.Function("rolling_rows", [d.x, d.p], [d.row(ca.vertcat(*rows))[0]])
+        J = ca.Function("rolling_rows", [d.x, d.p], [ca.vertcat(*(d.row(position)[0] for position in rows))])
         return np.array(J(x, self.parameter_values), dtype=float)
 
     def grip_speeds(self, statuses: Sequence[int], x: np.ndarray) -> dict[str, float]:

@@ -257,9 +257,15 @@ class Mechanism:
         self.points[name] = made
         return made
 
-    def actuator(self, name: str, on: str, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
-        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``."""
+    def actuator(self, name: str, on: Any, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
+        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``.
+
+        ``on`` is its name, or an angle that is made of several coordinates.
+        """
         self._new(name, self.actuators, "actuator")
+        if not isinstance(on, str):
+            self.actuators[name] = Actuator(name, gain * ca.SX(on), limit, "N m")
+            return
         along = gain * self._q[self.index(on)]
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)
