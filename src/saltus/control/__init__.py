@@ -10,6 +10,7 @@ from saltus.control._function import Compiled, Continuous, Sampled
 from saltus.control._protocol import Controller
 from saltus.control._track import Track
 from saltus.control.constant import Constant
+from saltus.control.feedback import Feedback
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
 from saltus.control.points import Points
@@ -27,6 +28,7 @@ __all__ = [
     "Constant",
     "Continuous",
     "Controller",
+    "Feedback",
     "Passive",
     "Points",
     "Sampled",

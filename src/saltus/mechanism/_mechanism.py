@@ -16,7 +16,7 @@ from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named number of the model, an input of the compiled code."""
+    """A named number of the model, an input of the compiled code; ``infinite`` ones may be without bound."""
 
     name: str
     value: float
@@ -26,6 +26,7 @@ class Parameter:
     lower: float = -math.inf
     upper: float = math.inf
     strict: bool = False
+    infinite: bool = False
 
     def check(self, value: float) -> float:
         """Return the value as a float, or refuse it."""
@@ -33,7 +34,7 @@ class Parameter:
             number = float(value)
         except (TypeError, ValueError):
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
-        if not math.isfinite(number):
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.strict and number <= self.lower:
@@ -160,13 +161,18 @@ class Mechanism:
         lower: float = -math.inf,
         upper: float = math.inf,
         positive: bool = False,
+        infinite: bool = False,
         symbol: Any = None,
     ) -> Any:
-        """Declare a parameter and return its symbol, a new one or one at hand; ``positive`` means strictly so."""
+        """Declare a parameter and return its symbol, a new one or one at hand.
+
+        ``positive`` means strictly so. One that is ``infinite`` may be, as friction that never gives way or a limit
+        that does not exist; others are finite.
+        """
         self._new(name, self.parameters, "parameter")
         if positive:
             lower = max(lower, 0.0)
-        made = Parameter(name, float(value), unit, about, source, lower, upper, positive)
+        made = Parameter(name, float(value), unit, about, source, lower, upper, positive, infinite)
         made.check(value)
         self.parameters[name] = made
         self._symbols[name] = ca.SX.sym(name) if symbol is None else symbol
@@ -251,9 +257,15 @@ class Mechanism:
         self.points[name] = made
         return made
 
-    def actuator(self, name: str, on: str, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
-        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``."""
+    def actuator(self, name: str, on: Any, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
+        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``.
+
+        ``on`` is its name, or an angle that is made of several coordinates.
+        """
         self._new(name, self.actuators, "actuator")
+        if not isinstance(on, str):
+            self.actuators[name] = Actuator(name, gain * ca.SX(on), limit, "N m")
+            return
         along = gain * self._q[self.index(on)]
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)
