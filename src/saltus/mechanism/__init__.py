@@ -1,9 +1,10 @@
 """Mechanisms: bodies, joints, points, parameters and actuators, and the equations that follow from them."""
 
-from saltus.mechanism._dynamics import Dynamics, MassSolver, derive
+from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, position_of
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
-from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point
+from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point, Reading
 from saltus.mechanism._pinned import PIN, Pinned
+from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld, roll_pitch_yaw
 
 __all__ = [
     "PIN",
@@ -13,6 +14,8 @@ __all__ = [
     "Dynamics",
     "Fixed",
     "Floating",
+    "FreeFlyer",
+    "Hinge",
     "Joint",
     "MassSolver",
     "Mechanism",
@@ -20,6 +23,12 @@ __all__ = [
     "Pinned",
     "Point",
     "Prismatic",
+    "Reading",
     "Revolute",
+    "Slider",
+    "Velocity",
+    "Weld",
     "derive",
+    "position_of",
+    "roll_pitch_yaw",
 ]

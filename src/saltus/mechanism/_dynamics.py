@@ -14,11 +14,34 @@ from typing import Any
 import casadi as ca
 
 from saltus.mechanism._mechanism import Mechanism
+from saltus.mechanism._recursion import in_space
+
+
+@dataclass(frozen=True)
+class Velocity:
+    """A row of a contact by its velocity, linear in the velocities, and what its rate is while these do not change.
+
+    Rolling in space has no position that would stand still: where there is none, ``position`` is None.
+    """
+
+    velocity: Any
+    drift: Any
+    position: Any = None
+
+
+def position_of(row: Any) -> Any:
+    """Where a row is: an expression of the coordinates, or zero for one that only has a velocity."""
+    if isinstance(row, Velocity):
+        return ca.SX(0) if row.position is None else row.position
+    return row
 
 
 @dataclass(frozen=True)
 class Dynamics:
-    """Symbols and expressions of one mechanism."""
+    """Symbols and expressions of one mechanism.
+
+    ``qdot`` are the rates of the coordinates, ``N`` the matrix that makes them of the velocities.
+    """
 
     t: Any
     q: Any
@@ -31,16 +54,13 @@ class Dynamics:
     S: Any
     kinetic: Any
     potential: Any
+    qdot: Any
+    N: Any
 
     @property
     def x(self) -> Any:
         """The state: coordinates, then velocities."""
         return ca.vertcat(self.q, self.v)
-
-    @property
-    def qdot(self) -> Any:
-        """Rates of the coordinates (planar: the velocities themselves)."""
-        return self.v
 
     @property
     def force(self) -> Any:
@@ -68,9 +88,12 @@ class Dynamics:
         return ca.dot(self.damping, self.v)
 
     def row(self, position: Any) -> tuple[Any, Any]:
-        """Jacobian J of a scalar or vector of the coordinates, and Jdot v."""
+        """Jacobian J of a scalar or vector of the coordinates, or of a velocity, and Jdot v."""
+        if isinstance(position, Velocity):
+            return ca.jacobian(position.velocity, self.v), ca.SX(position.drift)
         J = ca.jacobian(position, self.q)
-        return J, ca.jtimes(ca.jtimes(position, self.q, self.v), self.q, self.v)
+        J = J @ self.N if self.q.numel() != self.v.numel() else J
+        return J, ca.jtimes(ca.jtimes(position, self.q, self.qdot), self.q, self.qdot)
 
 
 class MassSolver:
@@ -122,8 +145,21 @@ class MassSolver:
 
 def derive(mechanism: Mechanism, damping: Sequence[tuple[int, Any]] = ()) -> Dynamics:
     """Derive the equations of motion and the energies of a mechanism, with more damping than its own."""
-    q, v, nv = mechanism.q, mechanism.v, mechanism.nv
+    q, v, N = mechanism.q, mechanism.v, mechanism.tangent
     u = ca.vertcat(*(ca.SX.sym(name) for name in mechanism.actuators)) if mechanism.actuators else ca.SX.zeros(0)
+    M, h, kinetic, potential = (in_plane if mechanism.dimension == 2 else in_space)(mechanism)
+    h += (ca.jacobian(mechanism.stored, q) @ N).T
+    potential += mechanism.stored
+    resistance = ca.SX.zeros(mechanism.nv)
+    for index, coefficient in (*mechanism.viscous, *damping):
+        resistance[index] += coefficient * v[index]
+    S, t, p = mechanism.input_directions(), mechanism.t, mechanism.p
+    return Dynamics(t, q, v, u, p, M, h, resistance, S, kinetic, potential, mechanism.qdot, N)
+
+
+def in_plane(mechanism: Mechanism) -> tuple[Any, Any, Any, Any]:
+    """Mass matrix, forces of motion and gravity, and both energies, body by body."""
+    q, v, nv = mechanism.q, mechanism.v, mechanism.nv
     M = ca.SX.zeros(nv, nv)
     h = ca.SX.zeros(nv)
     kinetic = potential = ca.SX(0)
@@ -141,10 +177,4 @@ def derive(mechanism: Mechanism, damping: Sequence[tuple[int, Any]] = ()) -> Dyn
         h += mass * (J.T @ (bias + ca.vertcat(0, mechanism.gravity)))
         kinetic += mass * ca.dot(velocity, velocity) / 2 + inertia * spin**2 / 2
         potential += mass * mechanism.gravity * centre[1]
-    h += ca.jacobian(mechanism.stored, q).T
-    potential += mechanism.stored
-    resistance = ca.SX.zeros(nv)
-    for index, coefficient in (*mechanism.viscous, *damping):
-        resistance[index] += coefficient * v[index]
-    S = mechanism.input_directions()
-    return Dynamics(mechanism.t, q, v, u, mechanism.p, M, h, resistance, S, kinetic, potential)
+    return M, h, kinetic, potential

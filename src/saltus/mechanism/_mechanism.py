@@ -11,6 +11,7 @@ import casadi as ca
 
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
+from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, Motion, SpatialJoint, Weld, column, cross, follow
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,28 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body: where its frame is, and its mass properties (kg, kg m^2 about the centre of mass)."""
+    """A rigid body: where its frame is, and its mass properties (kg, kg m^2 about the centre of mass).
+
+    In space the inertia is a matrix, in the axes of the body, and ``motion`` says how it moves.
+    """
 
     name: str
-    pose: Pose
+    pose: Any
     mass: Any
     inertia: Any
-    com: tuple[Any, Any]
+    com: tuple[Any, ...]
+    motion: Motion | None = None
+
+    def velocity(self, local: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Velocity in the world of a point of a body in space, and its rate while no velocity of a joint changes."""
+        return self.carried(column(local))
+
+    def carried(self, arm: Any) -> tuple[Any, Any]:
+        """The same for a point that is given by where it is from the body's origin, in the body's axes."""
+        m, R = self.motion, self.pose.rotation
+        assert m is not None
+        bias = m.bias + cross(m.spin_bias, arm) + cross(m.spin, cross(m.spin, arm))
+        return R @ (m.speed + cross(m.spin, arm)), R @ bias
 
 
 @dataclass(frozen=True)
@@ -84,28 +100,49 @@ class Actuator:
     coordinate: str | None = None
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A number that is read off the coordinates, an angle of a body for example: its expression and unit."""
+
+    name: str
+    expression: Any
+    unit: str
+
+
 class Mechanism:
     """Bodies joined into a tree, with named points, parameters and actuators.
 
-    Planar: x to the right, y up, angles counter-clockwise. Velocities are the rates of the
-    coordinates and are named ``d`` + coordinate. All quantities are in SI units.
+    In the plane: x to the right, y up, angles counter-clockwise, joints Revolute, Prismatic, Fixed and Floating. In
+    space (``dimension=3``): z up, joints Hinge, Slider, Weld and FreeFlyer. Velocities are the rates of the
+    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All quantities
+    are in SI units.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, *, dimension: int = 2):
+        if dimension not in (2, 3):
+            raise InputError(f"{name}: a mechanism has dimension 2 or 3, got {dimension!r}")
         self.name = name
+        self.dimension = dimension
         self.bodies: dict[str, Body] = {}
         self.points: dict[str, Point] = {}
         self.parameters: dict[str, Parameter] = {}
         self.actuators: dict[str, Actuator] = {}
         self.coordinates: dict[str, str] = {}
+        self.velocities: dict[str, str] = {}
+        self.readings: dict[str, Reading] = {}
+        self.quaternions: list[int] = []
         self.gravity: Any = 0
         self._symbols: dict[str, Any] = {}
         self._q: list[Any] = []
         self._v: list[Any] = []
+        self._rates: list[Any] = []
         self.t = ca.SX.sym("t")
         self._damping: list[tuple[str, Any]] = []
         self.stored: Any = ca.SX(0)
-        self.world = Body("world", Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
+        if dimension == 2:
+            self.world = Body("world", Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
+        else:
+            self.world = Body("world", Frame(ca.SX.zeros(3), ca.SX.eye(3)), 0, 0, (0, 0, 0), WORLD_MOTION)
 
     def __repr__(self) -> str:
         return f"<Mechanism {self.name}: {len(self.bodies)} bodies, coordinates {', '.join(self.coordinates)}>"
@@ -138,39 +175,78 @@ class Mechanism:
     def body(
         self,
         name: str,
-        joint: Joint,
+        joint: Joint | SpatialJoint,
         *,
         parent: Body | None = None,
         mass: Any = 0,
         inertia: Any = 0,
-        com: tuple[Any, Any] = (0, 0),
+        com: tuple[Any, ...] | None = None,
     ) -> Body:
-        """Add a body that hangs on its parent (the world if none is given) by a joint."""
+        """Add a body that hangs on its parent (the world if none is given) by a joint.
+
+        In space the inertia is a matrix, or three moments about the axes of the body.
+        """
         self._new(name, self.bodies, "body")
-        symbols = []
-        for coordinate, unit in joint.coordinates:
-            self._new(coordinate, self.state_names, "coordinate or velocity")
-            self._new(f"d{coordinate}", self.state_names, "coordinate or velocity")
-            self.coordinates[coordinate] = unit
-            symbols.append(ca.SX.sym(coordinate))
-            self._v.append(ca.SX.sym(f"d{coordinate}"))
-        self._q.extend(symbols)
-        pose = joint.place((parent or self.world).pose, symbols)
+        com = (0,) * self.dimension if com is None else com
+        if (self.dimension == 3) != hasattr(joint, "relative") or len(com) != self.dimension:
+            raise InputError(
+                f"body {name!r} of {self.name}: its joint and centre of mass must be those of dimension {self.dimension}"
+            )
+        parent = parent or self.world
+        if isinstance(joint, FreeFlyer) and parent is not self.world:
+            raise InputError(f"body {name!r} of {self.name}: a free-flyer hangs on the world, not on {parent.name}")
         try:
-            mass, inertia = ca.SX(mass), ca.SX(inertia)
+            mass, inertia = ca.SX(mass), self._inertia(inertia)
         except NotImplementedError:  # how CasADi refuses what is no expression
             raise InputError(f"body {name!r} of {self.name}: mass and inertia must be numbers or expressions") from None
-        made = Body(name, pose, mass, inertia, com)
+        q, v = self._declare(joint)
+        if self.dimension == 2:
+            made = Body(name, joint.place(parent.pose, q), mass, inertia, com)  # type: ignore[union-attr]
+        else:
+            motion = follow(parent.motion, parent.name, joint, q, v)  # type: ignore[arg-type]
+            pose = Frame(parent.pose.point(motion.origin), parent.pose.rotation @ motion.turn)
+            made = Body(name, pose, mass, inertia, com, motion)
         self.bodies[name] = made
+        if isinstance(joint, FreeFlyer):
+            for angle, expression in joint.angles(made.pose.rotation).items():
+                self.reading(angle, expression, "rad")
         return made
 
-    def weld(self, name: str, to: Body, at: tuple[Any, Any], **properties: Any) -> Body:
-        """Add a body rigidly fixed to another."""
-        return self.body(name, Fixed(at), parent=to, **properties)
+    def _declare(self, joint: Any) -> tuple[list[Any], list[Any]]:
+        """Symbols of a joint's coordinates and velocities."""
+        velocities = getattr(joint, "velocities", tuple((f"d{name}", f"{unit}/s") for name, unit in joint.coordinates))
+        q, v = [], []
+        if isinstance(joint, FreeFlyer):
+            self.quaternions.append(self.nq + joint.quaternion)
+        for known, symbols, names in ((self.coordinates, q, joint.coordinates), (self.velocities, v, velocities)):
+            for name, unit in names:
+                self._new(name, [*self.state_names, *self.readings], "coordinate, velocity or reading")
+                known[name] = unit
+                symbols.append(ca.SX.sym(name))
+        self._q.extend(q)
+        self._v.extend(v)
+        self._rates.extend(joint.rates(q, v) if hasattr(joint, "rates") else v)
+        return q, v
 
-    def point(self, name: str, body: Body, at: tuple[Any, Any] = (0, 0)) -> Point:
+    def _inertia(self, inertia: Any) -> Any:
+        if self.dimension == 2:
+            return ca.SX(inertia)
+        if isinstance(inertia, tuple | list) and len(inertia) == 3 and not isinstance(inertia[0], tuple | list):
+            return ca.diag(ca.vertcat(*map(ca.SX, inertia)))
+        if isinstance(inertia, tuple | list):
+            return ca.vertcat(*(ca.horzcat(*map(ca.SX, row)) for row in inertia))
+        matrix = ca.SX(inertia)
+        return ca.SX.zeros(3, 3) if matrix.is_zero() and matrix.numel() == 1 else matrix
+
+    def weld(self, name: str, to: Body, at: tuple[Any, ...], **properties: Any) -> Body:
+        """Add a body rigidly fixed to another."""
+        joint = Fixed(at) if self.dimension == 2 else Weld(at)  # type: ignore[arg-type]
+        return self.body(name, joint, parent=to, **properties)
+
+    def point(self, name: str, body: Body, at: tuple[Any, ...] | None = None) -> Point:
         """Name a point of a body, given in the body's frame."""
         self._new(name, self.points, "point")
+        at = (0,) * self.dimension if at is None else at
         made = Point(name, body.pose.point(at), body.name)
         self.points[name] = made
         return made
@@ -182,6 +258,11 @@ class Mechanism:
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)
 
+    def reading(self, name: str, expression: Any, unit: str) -> None:
+        """Name a number that is read off the coordinates; it can be told for a start, and so can its rate, d + name."""
+        self._new(name, [*self.state_names, *self.readings], "coordinate, velocity or reading")
+        self.readings[name] = Reading(name, ca.SX(expression), unit)
+
     def thruster(self, name: str, point: Point, direction: tuple[Any, Any], *, limit: Any = math.inf) -> None:
         """Push a point along a fixed direction of the world with a force ``|u| <= limit``."""
         self._new(name, self.actuators, "actuator")
@@ -190,7 +271,7 @@ class Mechanism:
 
     def damping(self, on: str, coefficient: Any) -> None:
         """Resist a coordinate's rate: force = -coefficient * rate."""
-        self.index(on)
+        self.velocity_index(on)
         self._damping.append((on, coefficient))
 
     def potential(self, energy: Any) -> None:
@@ -206,13 +287,8 @@ class Mechanism:
 
     @property
     def nv(self) -> int:
-        """Number of velocities."""
-        return len(self.coordinates)
-
-    @property
-    def velocities(self) -> dict[str, str]:
-        """Name and unit of each velocity."""
-        return {f"d{name}": f"{unit}/s" for name, unit in self.coordinates.items()}
+        """Number of velocities: one less than coordinates for every quaternion."""
+        return len(self.velocities)
 
     @property
     def state_names(self) -> list[str]:
@@ -230,6 +306,16 @@ class Mechanism:
         return ca.vertcat(*self._v) if self._v else ca.SX.zeros(0)
 
     @property
+    def qdot(self) -> Any:
+        """Rates of the coordinates, expressions of coordinates and velocities."""
+        return ca.vertcat(*self._rates) if self._rates else ca.SX.zeros(0)
+
+    @property
+    def tangent(self) -> Any:
+        """The matrix that turns velocities into rates of the coordinates; in the plane, one."""
+        return ca.jacobian(self.qdot, self.v) if self.quaternions else ca.SX.eye(self.nv)
+
+    @property
     def p(self) -> Any:
         """The parameters, as one column of symbols."""
         return ca.vertcat(*self._symbols.values()) if self._symbols else ca.SX.zeros(0)
@@ -237,7 +323,7 @@ class Mechanism:
     @property
     def viscous(self) -> list[tuple[int, Any]]:
         """Index of the damped velocity and its coefficient."""
-        return [(self.index(name), coefficient) for name, coefficient in self._damping]
+        return [(self.velocity_index(name), coefficient) for name, coefficient in self._damping]
 
     def coordinate(self, name: str) -> Coordinate:
         """One of the coordinates, to put friction or stops on it."""
@@ -250,9 +336,18 @@ class Mechanism:
             raise unknown_name("coordinate", name, names, self.name)
         return names.index(name)
 
+    def velocity_index(self, coordinate: str) -> int:
+        """The place, among the velocities, of the rate of a coordinate."""
+        self.index(coordinate)
+        name = f"d{coordinate}"
+        if name not in self.velocities:
+            raise InputError(f"{coordinate} of {self.name} is part of a quaternion: it has no velocity of its own")
+        return list(self.velocities).index(name)
+
     def input_directions(self) -> Any:
         """The matrix that turns inputs into generalised forces, one column per actuator."""
-        columns = [ca.jacobian(actuator.along, self.q).T for actuator in self.actuators.values()]
+        N = self.tangent
+        columns = [(ca.jacobian(actuator.along, self.q) @ N).T for actuator in self.actuators.values()]
         return ca.horzcat(*columns) if columns else ca.SX.zeros(self.nv, 0)
 
     def _new(self, name: str, taken: Container[str], kind: str) -> None:

@@ -23,6 +23,8 @@ class Pinned:
 
     def __init__(self, whole: Mechanism, point: Point):
         self.whole, self.point = whole, point
+        if whole.dimension != 2:
+            raise InputError(f"{whole.name}: only mechanisms in the plane can be hung by a point")
         gone = _carriers(whole, point)
         self.kept = [i for i in range(whole.nq) if i not in gone]
         self.mechanism = made = Mechanism(f"{whole.name}-{point.name}")
@@ -32,7 +34,9 @@ class Pinned:
         pin = ca.vertcat(*(made.parameter(name, 0.0, "m", f"where {point.name} is held") for name in PIN))
         names = list(whole.coordinates)
         made.coordinates = {names[i]: whole.coordinates[names[i]] for i in self.kept}
+        made.velocities = {f"d{name}": f"{unit}/s" for name, unit in made.coordinates.items()}
         made._q, made._v = [whole._q[i] for i in self.kept], [whole._v[i] for i in self.kept]
+        made._rates = list(made._v)
         carried = ca.vertcat(*(whole._q[i] for i in gone))
         place = pin - ca.substitute(point.position, carried, ca.SX.zeros(2))
         speed = ca.jtimes(place, made.q, made.v)
