@@ -181,8 +181,12 @@ def _newton(
 
 
 def moved(system: HybridSystem, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Coordinates after a step along their rates."""
-    return q + step
+    """Coordinates after a step along their rates; quaternions keep their length."""
+    after = q + step
+    for first in system.mechanism.quaternions:
+        part = slice(first, first + 4)
+        after[part] *= np.linalg.norm(q[part]) / np.linalg.norm(after[part])
+    return after
 
 
 def _goals(system: HybridSystem, flow: Flow, gaps: np.ndarray) -> np.ndarray:

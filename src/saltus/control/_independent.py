@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,35 +13,32 @@ from saltus.contact._joint import LOWER, UPPER
 from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, symbolic_mode
+from saltus.mechanism._dynamics import Velocity, position_of
 
 # A coordinate is given up if it moves the closed rows at least by this share of what the best one does: of near equals
 # the first goes, which is where the base is.
 _NEAR = 0.1
 
+# What components of a rotation vector are named by, before the angular velocity that is their rate.
+TURN = "turn_"
+
 # Rows say the same as others where what is left of them is below this share of their size.
 _SAME = 1e-9
 
 
-def turning(d: Any) -> Any:
-    """The matrix N of qdot = N v; the identity in the plane."""
-    # differences of coordinates are N times differences in as many directions as there are velocities
-    return d.N if hasattr(d, "N") else ca.SX.eye(d.v.numel())
-
-
 def has_position(row: Any) -> bool:
     """Whether a row of a unit is a length or angle; else it has a velocity only, as rolling in space has."""
-    return isinstance(row, ca.SX)
+    return not isinstance(row, Velocity) or row.position is not None
 
 
 def readings(system: HybridSystem) -> dict[str, Any]:
-    """Named numbers of the coordinates, such as a pitch, that are not coordinates themselves."""
-    return {name: getattr(reading, "expression", reading) for name, reading in named_readings(system).items()}
+    """Expressions of what is read off the coordinates, such as a pitch, by name."""
+    return {name: reading.expression for name, reading in system.mechanism.readings.items()}
 
 
-def named_readings(system: HybridSystem) -> Mapping[str, Any]:
-    """The readings as the mechanism has them, if it has any."""
-    found: Mapping[str, Any] = getattr(system.mechanism, "readings", {})
-    return found
+def rate_name(name: str) -> str:
+    """The name of the rate of a coordinate, a reading or a component of a rotation."""
+    return name.removeprefix(TURN) if name.startswith(TURN) else f"d{name}"
 
 
 def direction_names(system: HybridSystem) -> list[str]:
@@ -54,13 +51,13 @@ def direction_names(system: HybridSystem) -> list[str]:
 
 def _direction_names(system: HybridSystem) -> list[str]:
     coordinates, velocities = list(system.mechanism.coordinates), list(system.mechanism.velocities)
-    N = ca.sparsify(turning(system.dynamics))
+    N = ca.sparsify(system.dynamics.N)
     names = []
     for k, velocity in enumerate(velocities):
         rows = N[:, k].row()
         plain = len(rows) == 1 and N[rows[0], :].nnz() == 1 and N[rows[0], k].is_constant()
         # components of a rotation vector have no coordinate; they are told apart from their rates by this word
-        names.append(coordinates[rows[0]] if plain else f"turn_{velocity}")
+        names.append(coordinates[rows[0]] if plain else f"{TURN}{velocity}")
     return names
 
 
@@ -90,12 +87,12 @@ def flow_of(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
 
 def _flow(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
     d, mode = system.dynamics, symbolic_mode(system, statuses)
-    N, a, nv = turning(d), mode.acceleration, d.v.numel()
+    N, a, nv = d.N, mode.acceleration, d.v.numel()
     closed = _closed(system, statuses)
     rows = [d.row(position)[0] for _, position in closed]
     J = ca.vertcat(*rows) if rows else ca.SX(0, nv)
     held = [k for k, (_, position) in enumerate(closed) if has_position(position)]
-    gaps = ca.vertcat(*(closed[k][1] for k in held)) if held else ca.SX(0, 1)
+    gaps = ca.vertcat(*(position_of(closed[k][1]) for k in held)) if held else ca.SX(0, 1)
     w = ca.SX.sym("w", nv)
     # d(direction)/dt = dv + N^+ (d(N v)/dq N - dN/dt) direction, which is dv in the plane
     carried = ca.SX.zeros(nv, nv)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from saltus.control._controllability import Controllability, WeakMode, controllability
+from saltus.control._independent import rate_name
 from saltus.control._protocol import check_period
 from saltus.control._riccati import gains, held
 from saltus.errors import InputError, unknown_name
@@ -225,7 +226,8 @@ class Linear:
         for name in wanted:
             if name not in self.states:
                 raise unknown_name("state", name, self.states, f"{self.robot} in mode {self.mode}")
-        chosen = [k for k, name in enumerate(self.states) if name in wanted or name in {f"d{one}" for one in wanted}]
+        rates = [rate_name(one) for one in wanted]
+        chosen = [k for k, name in enumerate(self.states) if name in wanted or name in rates]
         others = [k for k in range(len(self.states)) if k not in chosen]
         across = np.abs(self.A[np.ix_(chosen, others)])
         if across.size and across.max() > 1e-9 * max(1.0, np.abs(self.A).max()):

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.control._function import bind_compiled
-from saltus.control._independent import direction_names, readings, turning
+from saltus.control._independent import direction_names, rate_name, readings
 from saltus.control._linear import Linear
 from saltus.control._linearize import linearize
 from saltus.control._protocol import finite, per_actuator
@@ -107,9 +107,9 @@ class LQR:
         for name, value in speeds.items():
             k = linear.states.index(name)
             rates[k] = value
-            if f"d{name}" not in linear.states:
+            if rate_name(name) not in linear.states:
                 raise InputError(f"lqr: {name} of {system.name} has no rate among the states, so it cannot be driven")
-            origin[linear.states.index(f"d{name}")] += value
+            origin[linear.states.index(rate_name(name))] += value
         data = [len(places), len(hold), *places, *origin, *rates, *hold, *limits, *K.ravel()]
         named = [
             ControlParameter(f"reference.{name}", (2 + len(places) + linear.states.index(name),))
@@ -168,7 +168,7 @@ def _seen(system: HybridSystem, linear: Linear) -> tuple[Any, list[int], np.ndar
 
 def _turned(d: Any, system: HybridSystem, q: np.ndarray, direction: int) -> Any:
     """How far the coordinates are from others in one direction, to first order."""
-    N = np.array(ca.Function("N", [d.q, d.p], [turning(d)])(q, system.parameter_values), dtype=float)
+    N = np.array(ca.Function("N", [d.q, d.p], [d.N])(q, system.parameter_values), dtype=float)
     return ca.DM(np.linalg.pinv(N)[direction]).T @ (d.q - q)
 
 
