@@ -10,6 +10,7 @@ from saltus.control._function import Compiled, Continuous, Sampled
 from saltus.control._linear import Linear
 from saltus.control._linearize import LinearArc, linearize, linearize_along
 from saltus.control._protocol import Controller
+from saltus.control._symbolic_linear import SymbolicLinear, controllability_determinant, symbolic_linear
 from saltus.control._track import Track
 from saltus.control.constant import Constant
 from saltus.control.lqr import LQR
@@ -39,12 +40,15 @@ __all__ = [
     "Schedule",
     "Sine",
     "SwapAtLevel",
+    "SymbolicLinear",
     "Timed",
     "Track",
+    "controllability_determinant",
     "controller_names",
     "find_controller",
     "linearize",
     "linearize_along",
+    "symbolic_linear",
 ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from saltus.contact import GRIP
 from saltus.contact._ground import OPEN, STICK
-from saltus.contact._joint import MINUS, PLUS, STUCK
+from saltus.contact._joint import FREE, MINUS, PLUS, STUCK
 from saltus.contact._unit import GROUND, JOINT
 from saltus.control._independent import Flow, arrays, flow_of, readings
 from saltus.control._protocol import finite
@@ -87,11 +87,25 @@ def find_equilibrium(system: HybridSystem, x: np.ndarray, u: np.ndarray, mode: A
     tried = []
     for statuses in _candidates(system, start, u):
         tried.append(system.mode_name(statuses))
-        for free in (False, True):
-            found = _newton(system, flow_of(system, statuses), start, u, at, inputs=free)
-            if found is not None and _stays(system, found):
-                return found
+        for begin in _beginnings(system, statuses, start, u, at):
+            for free in (False, True):
+                found = _newton(system, flow_of(system, statuses), begin, u, at, inputs=free)
+                if found is not None and _stays(system, found):
+                    return found
     raise InputError(_no_equilibrium(system, tried, at, ""))
+
+
+def _beginnings(
+    system: HybridSystem, statuses: tuple[int, ...], x: np.ndarray, u: np.ndarray, at: Mapping[str, float]
+) -> Iterator[np.ndarray]:
+    """Where the search begins: at the start, and, if a joint sticks, where it would rest without its friction."""
+    yield x
+    kinds = [unit.kind for unit in system.units]
+    loose = tuple(FREE if kind == JOINT and s == STUCK else s for kind, s in zip(kinds, statuses, strict=True))
+    if loose != statuses:
+        rest = _newton(system, flow_of(system, loose), x, u, at, inputs=False)
+        if rest is not None:
+            yield rest.x
 
 
 def _no_equilibrium(system: HybridSystem, modes: Sequence[str], at: Mapping[str, float], reason: str) -> str:

@@ -120,7 +120,7 @@ class Linear:
     @property
     def smallest_singular_value(self) -> float:
         """Of the controllability matrix [B, A B, ...]: states in the units that balance A, inputs in their limits, time
-        in the inverse of A's norm, and B over its own norm, so that it does not depend on the units of anything."""
+        in the inverse of A's norm, and B over its own norm, so that it hardly depends on the units of anything."""
         return self._reach.smallest
 
     @property
@@ -247,8 +247,7 @@ class Linear:
             "robot": self.robot,
             "mode": self.mode,
             "at": self.state,
-            "inputs": list(self.inputs),
-            "input_values": self.input_values,
+            "inputs": self.input_values,
             "states": list(self.states),
             "dropped": self.dropped,
             "A": self.A.tolist(),
