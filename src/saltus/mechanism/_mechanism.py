@@ -11,7 +11,7 @@ import casadi as ca
 
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
-from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, Motion, SpatialJoint, Weld, column, cross, follow
+from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint, Weld, column, cross, follow
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Body:
     mass: Any
     inertia: Any
     com: tuple[Any, ...]
-    motion: Motion | None = None
+    motion: Any = None
 
     def velocity(self, local: tuple[Any, ...]) -> tuple[Any, Any]:
         """Velocity in the world of a point of a body in space, and its rate while no velocity of a joint changes."""
@@ -66,18 +66,18 @@ class Body:
     def carried(self, arm: Any) -> tuple[Any, Any]:
         """The same for a point that is given by where it is from the body's origin, in the body's axes."""
         m, R = self.motion, self.pose.rotation
-        assert m is not None
         bias = m.bias + cross(m.spin_bias, arm) + cross(m.spin, cross(m.spin, arm))
         return R @ (m.speed + cross(m.spin, arm)), R @ bias
 
 
 @dataclass(frozen=True)
 class Point:
-    """A named material point, by its world position as an expression of the coordinates."""
+    """A named material point: its world position as an expression of the coordinates, and its place in its body."""
 
     name: str
     position: Any
     body: str
+    at: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Mechanism:
 
     In the plane: x to the right, y up, angles counter-clockwise, joints Revolute, Prismatic, Fixed and Floating. In
     space (``dimension=3``): z up, joints Hinge, Slider, Weld and FreeFlyer. Velocities are the rates of the
-    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All quantities
-    are in SI units.
+    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All
+    quantities are in SI units.
     """
 
     def __init__(self, name: str, *, dimension: int = 2):
@@ -190,7 +190,7 @@ class Mechanism:
         com = (0,) * self.dimension if com is None else com
         if (self.dimension == 3) != hasattr(joint, "relative") or len(com) != self.dimension:
             raise InputError(
-                f"body {name!r} of {self.name}: its joint and centre of mass must be those of dimension {self.dimension}"
+                f"body {name!r} of {self.name}: its joint and centre of mass must be of dimension {self.dimension}"
             )
         parent = parent or self.world
         if isinstance(joint, FreeFlyer) and parent is not self.world:
@@ -247,7 +247,7 @@ class Mechanism:
         """Name a point of a body, given in the body's frame."""
         self._new(name, self.points, "point")
         at = (0,) * self.dimension if at is None else at
-        made = Point(name, body.pose.point(at), body.name)
+        made = Point(name, body.pose.point(at), body.name, at)
         self.points[name] = made
         return made
 
