@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from saltus.errors import InputError, SaltusError, unknown_name
+from saltus.errors import unknown_name
 from saltus.mechanism._mechanism import Body, Mechanism
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld
 from saltus.mechanism._urdf_file import Description, Inertial, JointEntry, describe, exact
-from saltus.mechanism._urdf_lint import judge, refuse
+from saltus.mechanism._urdf_lint import ERROR, judge, refuse
+from saltus.mechanism._urdf_pinocchio import pinocchio_model
 
 MESHES = ("ignore", "check")
 _FLYER = FreeFlyer()
@@ -78,7 +79,8 @@ def import_urdf(
     if meshes not in MESHES:
         raise unknown_name("choice of meshes", meshes, MESHES)
     description = describe(source)
-    refuse(description, judge(description, free_flyer=free_flyer, meshes=meshes == "check"), everything=lint)
+    missing = ERROR if meshes == "check" else None
+    refuse(description, judge(description, free_flyer=free_flyer, missing_meshes=missing), everything=lint)
     return _Reader(description, free_flyer, name).result()
 
 
@@ -87,7 +89,7 @@ class _Reader:
 
     def __init__(self, description: Description, free_flyer: bool, name: str | None):
         self.description, self.free_flyer = description, free_flyer
-        self.model = _pinocchio_model(description, free_flyer)
+        self.model = pinocchio_model(description, free_flyer=free_flyer)
         self.mechanism = m = Mechanism(name or identifier(description.name) or "robot", dimension=3)
         self.source = description.where
         m.gravity = m.parameter("g", 9.81, "m/s^2", "gravity, along -z")
@@ -208,19 +210,6 @@ class _Reader:
         if joint.type != "continuous" and joint.lower is not None and joint.upper is not None:
             lower, upper = joint.lower, joint.upper
         self.limits.append(JointLimits(coordinate, lower, upper, joint.friction, length))
-
-
-def _pinocchio_model(description: Description, free_flyer: bool) -> Any:
-    try:
-        import pinocchio as pin
-    except ImportError as error:
-        raise SaltusError(f"reading URDF needs pinocchio, which cannot be loaded ({error}): pip install pin") from None
-    try:
-        if free_flyer:
-            return pin.buildModelFromXML(description.text, pin.JointModelFreeFlyer())
-        return pin.buildModelFromXML(description.text)
-    except (ValueError, RuntimeError) as error:
-        raise InputError(f"pinocchio cannot read {description.where}: {error}") from None
 
 
 def identifier(name: str) -> str:

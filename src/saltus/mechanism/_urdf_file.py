@@ -64,12 +64,13 @@ class Link:
 
 @dataclass(frozen=True)
 class JointEntry:
-    """A joint as written; a limit that is not given is None."""
+    """A joint as written, ``origin`` (m) in the parent link; a limit that is not given is None."""
 
     name: str
     type: str
     parent: str
     child: str
+    origin: np.ndarray
     axis: np.ndarray
     lower: float | None
     upper: float | None
@@ -116,7 +117,7 @@ class Description:
 def describe(source: str | Path) -> Description:
     """Read a file, or the text of one, as far as it is well-formed; what it means is the linter's to judge."""
     text, where, folder = _text(source)
-    root = _parse(text, where)
+    root = parsed(text, where)
     if root.tag != "robot":
         raise InputError(f"{where}: a URDF file begins with <robot>, this one with <{root.tag}> (line {root.line})")
     macro = next((node for node in _below(root) if node.tag.startswith("xacro:")), None)
@@ -150,7 +151,8 @@ def _text(source: str | Path) -> tuple[str, str, Path]:
         raise InputError(f"{path.name} is not text in UTF-8 (byte {error.start}); a URDF file is XML") from None
 
 
-def _parse(text: str, where: str) -> Node:
+def parsed(text: str, where: str) -> Node:
+    """The root of an XML text; malformed text is refused with line and column."""
     parser = expat.ParserCreate()
     open_nodes = [Node("", {}, 0)]
 
@@ -240,6 +242,7 @@ def _joint(node: Node, where: str) -> JointEntry:
         type=node.attributes.get("type", ""),
         parent=_end(node, "parent", where),
         child=_end(node, "child", where),
+        origin=np.array(_numbers(node.child("origin"), "xyz", (0.0, 0.0, 0.0), where)),
         axis=np.array(_numbers(node.child("axis"), "xyz", (1.0, 0.0, 0.0), where)),
         lower=_one(limit, "lower", where),
         upper=_one(limit, "upper", where),

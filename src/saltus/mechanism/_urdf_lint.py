@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ import numpy as np
 
 from saltus.errors import InputError
 from saltus.mechanism._urdf_file import Description, Inertial, JointEntry, Link, describe
+from saltus.mechanism._urdf_pinocchio import motionless, pinocchio_model
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating")
@@ -48,22 +51,22 @@ def lint_urdf(source: str | Path, *, free_flyer: bool = False, meshes: bool = Tr
     meshes
         Whether to look for the files of meshes.
     """
-    return judge(describe(source), free_flyer=free_flyer, meshes=meshes)
+    return judge(describe(source), free_flyer=free_flyer, missing_meshes=WARNING if meshes else None)
 
 
-def judge(description: Description, *, free_flyer: bool, meshes: bool) -> list[Finding]:
-    """The findings of a description, errors first."""
-    found = [*_structure(description)]
+def judge(description: Description, *, free_flyer: bool, missing_meshes: str | None) -> list[Finding]:
+    """The findings of a description, errors first; meshes that are missing are what is told, or not looked for."""
+    found = [*_structure(description, free_flyer)]
     sound = not any(finding.fatal for finding in found)
     for joint in description.joints.values():
         found += _joint(joint)
     moving = _moving(description, free_flyer) if sound else set()
     for link in description.links.values():
-        found += _link(link, link.name in moving)
-    if sound:
+        found += _link(link, link.name in moving, [joint.origin for joint in description.children(link.name)])
+    if not any(finding.level == ERROR for finding in found):
         found += _massless(description, free_flyer)
-    if meshes:
-        found += _meshes(description)
+    if missing_meshes:
+        found += _meshes(description, missing_meshes)
     order = (ERROR, WARNING, NOTE)
     return sorted(found, key=lambda finding: order.index(finding.level))
 
@@ -79,7 +82,7 @@ def refuse(description: Description, findings: list[Finding], *, everything: boo
 # -- the tree -----------------------------------------------------------------------------------
 
 
-def _structure(description: Description) -> Iterator[Finding]:
+def _structure(description: Description, free_flyer: bool) -> Iterator[Finding]:
     """Names, links that are not there, loops, and joints of a type that is not known."""
 
     def wrong(where: str, what: str, value: str, advice: str, line: int = 0) -> Finding:
@@ -103,16 +106,16 @@ def _structure(description: Description) -> Iterator[Finding]:
             known = ", ".join(TYPES)
             yield wrong(where, "its type cannot be used", joint.type, f"use one of {known}", joint.line)
         if joint.mimics:
-            advice = "remove <mimic>: the joint then moves by itself, with an actuator of its own"
-            yield wrong(where, "follows another joint, which is a loop", f"mimic {joint.mimics}", advice, joint.line)
-        if joint.type == "floating" and joint.parent not in description.roots:
-            yield wrong(
-                where, "floats on a link that is not the root", joint.parent, "only the root may be free", joint.line
-            )
-    yield from _loops(description, wrong)
+            advice = "remove <mimic>, or read it with lint=False: the joint then moves by itself"
+            value = f"mimic {joint.mimics}"
+            yield Finding(ERROR, where, "follows another joint, which is a loop", value, advice, joint.line)
+        if joint.type == "floating" and (free_flyer or joint.parent not in description.roots or joint.origin.any()):
+            advice = "only one link may be free, from the root's own origin, and only if the root is not"
+            yield wrong(where, "floats where it cannot", f"on {joint.parent}", advice, joint.line)
+    yield from _loops(description)
 
 
-def _loops(description: Description, wrong: object) -> Iterator[Finding]:
+def _loops(description: Description) -> Iterator[Finding]:
     roots, links = description.roots, description.links
     for name, link in links.items():
         above = description.above(name)
@@ -211,7 +214,7 @@ def _limits(joint: JointEntry, where: str) -> Iterator[Finding]:
 # -- links --------------------------------------------------------------------------------------
 
 
-def _link(link: Link, moves: bool) -> Iterator[Finding]:
+def _link(link: Link, moves: bool, joints: list[np.ndarray]) -> Iterator[Finding]:
     where, inertial = f"link {link.name}", link.inertial
     if inertial is None:
         if moves:
@@ -222,10 +225,10 @@ def _link(link: Link, moves: bool) -> Iterator[Finding]:
     if inertial.mass < 0:
         yield Finding(ERROR, where, "its mass is negative", f"{inertial.mass:g} kg", "give a positive mass", line)
         return
-    yield from _inertia(where, inertial)
+    yield from _inertia(where, inertial, joints)
 
 
-def _inertia(where: str, inertial: Inertial) -> Iterator[Finding]:
+def _inertia(where: str, inertial: Inertial, joints: list[np.ndarray]) -> Iterator[Finding]:
     line, moments = inertial.line, np.linalg.eigvalsh(inertial.inertia)
     largest = float(np.abs(moments).max())
     value = ", ".join(f"{moment:.4g}" for moment in moments) + " kg m^2"
@@ -246,18 +249,90 @@ def _inertia(where: str, inertial: Inertial) -> Iterator[Finding]:
         yield Finding(WARNING, where, "one of its moments of inertia is zero", value, advice, line)
     # rounding of printed numbers is no violation
     if moments[0] + moments[1] < moments[2] * (1 - 1e-3):
-        advice = "of any body two moments exceed the third: check the numbers"
-        yield Finding(ERROR, where, "its inertia violates the triangle inequality", value, advice, line)
-    yield from _misplaced(where, inertial, moments)
+        advice = "no body has such moments, of which two always exceed the third: check the numbers"
+        yield Finding(WARNING, where, "its inertia violates the triangle inequality", value, advice, line)
+    yield from _misplaced(where, inertial, joints)
 
 
-def _misplaced(where: str, inertial: Inertial, moments: np.ndarray) -> Iterator[Finding]:
-    return iter(())
+def _misplaced(where: str, inertial: Inertial, joints: list[np.ndarray]) -> Iterator[Finding]:
+    """Warn of an inertia that seems to be about the link's origin, where its joint is, not about its centre of mass.
+
+    The second moment of the mass along the line from joint to centre of mass, over the mass, is s^2 about the
+    centre and s^2 + d^2 about the joint, d apart. Mass between the joint and the next one, at a distance e, has
+    s^2 <= d (e - d); a rod from the joint on has d^2 / 3, a point mass 0. A slender link that is given d^2 to 1.45 d^2,
+    or more than its length allows, and is possible with d^2 less, is suspicious. Of 863 links in example-robot-data 26
+    are, in three robots where that is probably so; of 355 slender ones that were made wrong on purpose, 304.
+    """
+    distance = float(np.linalg.norm(inertial.com))
+    if distance == 0:
+        return
+    along = inertial.com / distance
+    second = (np.trace(inertial.inertia) / 2 * np.eye(3) - inertial.inertia) / inertial.mass
+    given = float(along @ second @ along)
+    less = np.linalg.eigvalsh(second - np.outer(inertial.com, inertial.com))
+    slender = (np.trace(second) - given) / 2 < 0.2 * given
+    if not slender or less[0] < -1e-3 * np.abs(np.linalg.eigvalsh(second)).max():
+        return
+    reach = [0.0, *(float(place @ along) for place in joints)]
+    near, far = min(reach), max(reach)
+    too_long = far > 1.2 * distance and given > 1.1 * (far - distance) * (distance - near)
+    if given < 1.45 * distance**2 or too_long:
+        value = f"spread {math.sqrt(given):.4g} m along a centre of mass {distance:.4g} m from the joint"
+        advice = "URDF means it about the centre of mass: subtract m d^2 if it is about the joint"
+        yield Finding(WARNING, where, "its inertia looks as if it were about the joint", value, advice, inertial.line)
 
 
 def _massless(description: Description, free_flyer: bool) -> Iterator[Finding]:
-    return iter(())
+    """Errors for a mass matrix that would be singular, warnings for joints that move nothing of their own."""
+    alone, together = motionless(pinocchio_model(description, free_flyer=free_flyer))
+    advice = "the mass matrix is singular: give what it moves mass and inertia"
+    for name in alone:
+        where, line = _named(description, name)
+        yield Finding(ERROR, where, "moves no mass", "", advice, line)
+    if together:
+        value = "joints " + ", ".join(together)
+        yield Finding(ERROR, "robot", "joints can move together without moving any mass", value, advice)
+    for joint in description.joints.values():
+        if joint.moves and joint.name not in alone and _mass(description, joint.child) == 0:
+            advice = "what hangs on it moves with it, but some tools refuse it: give it a small mass and inertia"
+            yield Finding(WARNING, f"link {joint.child}", "moves and has no mass", "", advice, joint.line)
 
 
-def _meshes(description: Description) -> Iterator[Finding]:
-    return iter(())
+def _named(description: Description, joint: str) -> tuple[str, int]:
+    if joint in description.joints:
+        return f"joint {joint}", description.joints[joint].line
+    return f"link {description.roots[0]}, which is free,", description.links[description.roots[0]].line
+
+
+def _mass(description: Description, link: str) -> float:
+    """Mass of a link and all that is welded to it."""
+    inertial = description.links[link].inertial
+    own = 0.0 if inertial is None else inertial.mass
+    return own + sum(_mass(description, joint.child) for joint in description.children(link) if not joint.moves)
+
+
+# -- meshes -------------------------------------------------------------------------------------
+
+
+def _meshes(description: Description, level: str) -> Iterator[Finding]:
+    for link in description.links.values():
+        missing = [name for name in dict.fromkeys(link.meshes) if not _found(name, description.folder)]
+        if missing:
+            advice = "put the files there, or set ROS_PACKAGE_PATH to where the package is"
+            what = f"{len(missing)} of its meshes cannot be found" if len(missing) > 1 else "its mesh cannot be found"
+            fatal = level == ERROR
+            yield Finding(level, f"link {link.name}", what, ", ".join(missing), advice, link.line, fatal)
+
+
+def _found(name: str, folder: Path) -> bool:
+    """Whether the file of a mesh is there; a package is looked for above the URDF file and where ROS would."""
+    kind, _, rest = name.rpartition("://")
+    if kind not in ("package", "model"):
+        return bool(rest) and (folder / rest).is_file()
+    package, _, path = rest.partition("/")
+    above = (folder, *folder.parents)
+    if any(place.name == package and (place / path).is_file() for place in above):
+        return True
+    ros = [Path(place) for place in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if place]
+    ament = [Path(place, "share") for place in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if place]
+    return any((place / package / path).is_file() for place in (*above, *ros, *ament))
