@@ -5,6 +5,8 @@ from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point, Reading
 from saltus.mechanism._pinned import PIN, Pinned
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld, roll_pitch_yaw
+from saltus.mechanism._urdf import read_urdf
+from saltus.mechanism._urdf_lint import Finding, lint_urdf
 
 __all__ = [
     "PIN",
@@ -12,6 +14,7 @@ __all__ = [
     "Body",
     "Coordinate",
     "Dynamics",
+    "Finding",
     "Fixed",
     "Floating",
     "FreeFlyer",
@@ -29,6 +32,8 @@ __all__ = [
     "Velocity",
     "Weld",
     "derive",
+    "lint_urdf",
     "position_of",
+    "read_urdf",
     "roll_pitch_yaw",
 ]
