@@ -70,7 +70,8 @@ class Sphere:
 class Shape:
     """A form on a body: where it is in the body's frame (m), how it is turned there, and its colour if it has one.
 
-    Without a body it stands in the world. In the plane the third axis of a body points out of it, towards who looks at x to the right and y up.
+    Without a body it stands in the world. In the plane the third axis of a body points out of it, towards who looks at
+    x to the right and y up.
     """
 
     body: str | None
