@@ -49,9 +49,15 @@ def save_space_view(
     force
         Write over an existing file.
     """
-    check_html(path, force=force)
+    check_space_view(path, force=force)
     text = space_view(run, title=title, rate=rate, forces=forces, follow=follow)
     return write(Path(path), text.encode())
+
+
+def check_space_view(path: Path | str, *, force: bool = False) -> None:
+    """Refuse a path to which no view can be written, and a machine without the viewer, before any work."""
+    check_html(path, force=force)
+    _folder()
 
 
 def space_view(
@@ -117,13 +123,19 @@ def _document(run: Trajectory, scene: SpaceScene, title: str, follow: bool | Non
     }
 
 
-def _viewer() -> tuple[str, str]:
-    """The viewer's code and the licences that go with it, from the installed package; none of its Python is run."""
+def _folder() -> Path:
+    """Where the viewer is, in the installed package."""
     # found without being imported: the package's own modules would load a web server
     spec = find_spec("meshcat")
     folder = Path(spec.origin).parent / "viewer" if spec is not None and spec.origin else None
     if folder is None or not (folder / "dist" / "main.min.js").is_file():
         raise InputError("a view in space is drawn by meshcat's viewer, which is not installed; pip install meshcat")
+    return folder
+
+
+def _viewer() -> tuple[str, str]:
+    """The viewer's code and the licences that go with it."""
+    folder = _folder()
     code = (folder / "dist" / "main.min.js").read_text(encoding="utf-8")
     names = ("LICENSE", "dist/main.min.js.LICENSE.txt", "dist/main.min.js.THIRD_PARTY_LICENSES.json")
     licences = [(folder / name).read_text(encoding="utf-8") for name in names if (folder / name).is_file()]
