@@ -11,6 +11,7 @@ import casadi as ca
 
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
+from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
 from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint, Weld, column, cross, follow
 
 
@@ -131,6 +132,7 @@ class Mechanism:
         self.coordinates: dict[str, str] = {}
         self.velocities: dict[str, str] = {}
         self.readings: dict[str, Reading] = {}
+        self.shapes: tuple[Shape, ...] = ()
         self.quaternions: list[int] = []
         self.gravity: Any = 0
         self._symbols: dict[str, Any] = {}
@@ -255,6 +257,35 @@ class Mechanism:
         at = (0,) * self.dimension if at is None else at
         made = Point(name, body.pose.point(at), body.name, at)
         self.points[name] = made
+        return made
+
+    def shape(
+        self,
+        body: Body,
+        form: Box | Cylinder | Sphere,
+        *,
+        at: tuple[Any, ...] | None = None,
+        turn: Any = None,
+        colour: Any = None,
+    ) -> Shape:
+        """Say what a body, or the world, looks like; it has no other effect, and a body may have several shapes.
+
+        Parameters
+        ----------
+        at
+            Where the form's origin is in the body's frame, m; in the plane the third number may be left out.
+        turn
+            How the form is turned there, a rotation matrix.
+        colour
+            ``"#rrggbb"``, or red, green, blue and, if you like, opacity from 0 to 1; chosen for you if none is given.
+        """
+        if body is not self.world and self.bodies.get(getattr(body, "name", "")) is not body:
+            raise InputError(f"{self.name}: a shape is put on a body that m.body returned, or on m.world, not {body!r}")
+        made = shape_of(None if body is self.world else body.name, form, at, turn, colour)
+        sizes = ca.vertcat(*map(ca.SX, (*made.form.lengths, *made.at)))
+        if ca.depends_on(sizes, ca.vertcat(self.t, self.q, self.v)):
+            raise InputError(f"a shape of body {body.name!r} of {self.name} may depend on parameters only")
+        self.shapes = (*self.shapes, made)
         return made
 
     def actuator(self, name: str, on: Any, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
