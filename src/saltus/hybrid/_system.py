@@ -14,6 +14,7 @@ import numpy as np
 from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
+from saltus.hybrid._readings import reading_names, state_by_readings
 from saltus.hybrid._symmetry import Symmetry
 from saltus.mechanism import Dynamics, Mechanism, derive
 
@@ -119,7 +120,7 @@ class HybridSystem:
 
     def _derive(self) -> Dynamics:
         m = self.mechanism
-        return derive(m, [(m.index(name), value) for unit in self.units for name, value in unit.damping])
+        return derive(m, [(m.velocity_index(name), value) for unit in self.units for name, value in unit.damping])
 
     @property
     def state_names(self) -> list[str]:
@@ -221,12 +222,7 @@ class HybridSystem:
         """The state as a vector: from names (the default start for the rest) or from a vector."""
         names = self.state_names
         if given is None or isinstance(given, Mapping):
-            vector = np.zeros(len(names))
-            for source in (self.start, given or {}):
-                for name, value in source.items():
-                    if name not in names:
-                        raise unknown_name("coordinate or velocity", name, names, self.name)
-                    vector[names.index(name)] = _number(name, value)
+            vector = self._named_state(given or {})
         else:
             try:
                 vector = np.array(given, dtype=float)
@@ -240,6 +236,30 @@ class HybridSystem:
         for name, value in zip(names, vector, strict=True):
             if not math.isfinite(value):
                 raise InputError(f"state of {self.name}: {name} must be finite, got {value}")
+        for place in self.mechanism.quaternions:
+            length = float(np.linalg.norm(vector[place : place + 4]))
+            if not length > 0:
+                raise InputError(f"state of {self.name}: a quaternion must not be zero")
+            vector[place : place + 4] /= length
+        return vector
+
+    def _named_state(self, given: Mapping[str, float]) -> np.ndarray:
+        names, readings = self.state_names, reading_names(self)
+        vector = np.zeros(len(names))
+        for place in self.mechanism.quaternions:
+            vector[place] = 1.0
+        told = {}
+        for source in (self.start, given):
+            for name, value in source.items():
+                if name in names:
+                    vector[names.index(name)] = _number(name, value)
+                elif name not in readings:
+                    raise unknown_name("coordinate, velocity or reading", name, [*names, *readings], self.name)
+                else:
+                    told[name] = _number(name, value)
+        if told:
+            kept = [name for name in given if name in names]
+            return state_by_readings(self, vector, told, kept)
         return vector
 
     def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -357,7 +377,7 @@ class HybridSystem:
             if unit.kind == GRIP and status == 1
             for _, position in unit.rows
         ]
-        J = ca.jacobian(ca.vertcat(*rows), d.q) if rows else ca.SX.zeros(0, d.v.numel())
+        J = d.row(ca.vertcat(*rows))[0] if rows else ca.SX.zeros(0, d.v.numel())
         name = f"grip_rows {tuple(statuses)}"
         return self.once(name, lambda: ca.Function("grip_rows", [d.x, d.p], [d.M, J]))
 
@@ -430,7 +450,7 @@ class HybridSystem:
         m = self.mechanism
         groups = [
             [body.mass for body in m.bodies.values()],
-            [body.inertia for body in m.bodies.values()],
+            [_least_moment(body) for body in m.bodies.values()],
             [value for unit in self.units for value in unit.coefficients],
             [actuator.limit for actuator in m.actuators.values()],
         ]
@@ -502,6 +522,23 @@ class HybridSystem:
         for name, limit in zip(self.mechanism.actuators, self.input_limits, strict=True):
             if not limit >= 0:
                 raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")
+
+
+def _least_moment(body: Any) -> Any:
+    """The moment of inertia of a body; in space, the least of what must not be negative of its matrix, in kg m^2.
+
+    These are the diagonal, the minors and the determinant; what rounding may have made negative counts as zero.
+    """
+    if body.motion is None:
+        return body.inertia
+    I = body.inertia
+    size = I[0, 0] + I[1, 1] + I[2, 2]
+    scale = ca.if_else(size > 0, size, 1)
+    least = ca.fmin(ca.fmin(I[0, 0], I[1, 1]), I[2, 2])
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        least = ca.fmin(least, (I[i, i] * I[j, j] - I[i, j] * I[j, i]) / scale)
+    least = ca.fmin(least, ca.det(I) / scale**2)
+    return ca.if_else(least > -1e-12 * ca.fabs(size), ca.fmax(least, 0), least)
 
 
 def _number(name: str, value: Any) -> float:

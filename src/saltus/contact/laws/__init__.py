@@ -11,4 +11,7 @@ friction, which may be infinite, and then the coefficients. It writes the impuls
 whether the normal velocity is now zero, whether the tangential one is, and a figure of its own.
 It returns 0, or 1 where it has no solution. A law that is known to create energy in some configurations says
 ``MAY_CREATE_ENERGY = True``; the conformance checks hold all others to creating none.
+
+For contacts in space a law has ``impulse_in_space``, the same with three rows (forward t, normal n, sideways s): nine
+numbers of ``A``, three velocities, three impulses.
 """
