@@ -12,6 +12,9 @@ from saltus.mechanism import Coordinate
 
 GROUND, GRIP, JOINT, SPACE = range(4)
 
+# Those that meet the ground, in the plane and in space; their second row is the normal one.
+ON_GROUND, NORMAL = (GROUND, SPACE), 1
+
 # Guards that a unit has at most.
 SLOTS = 3
 

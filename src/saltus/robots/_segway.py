@@ -7,13 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from saltus.control import Feedback
+from saltus.control import LQR, Feedback
 from saltus.hybrid import Guard, Profile
 from saltus.mechanism import Body, Joint, Mechanism, Point
 from saltus.mechanism._joints import Pose
 
 SOURCE = "vigne2019"
 TILT = 0.2
+
+# What the LQR weighs, each alike.
+WEIGHED = ("theta", "dtheta", "psi", "dpsi")
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,13 @@ def fall(head: Point) -> Guard:
 def pd() -> Feedback:
     """The controller of the paper's code: motor torque 150 (pitch + 0.01 pitch rate), in N m [vigne2019]."""
     return Feedback({"theta": 150.0, "dtheta": 1.5})
+
+
+def lqr() -> LQR:
+    """LQR on theta, psi and their rates: it stands, and comes back to psi = 0; 10 N m cost as much as 1 rad."""
+    # as a list, the cost is that of 1 N m whatever the limit: the gains do not change with it
+    cost: Any = [0.01]
+    return LQR(weights=dict.fromkeys(WEIGHED, 1.0), effort=cost, at={"theta": 0.0}, states=("theta", "psi"))
 
 
 def profiles() -> dict[str, Profile]:

@@ -7,7 +7,7 @@ import math
 from saltus.contact import Wheel
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Fixed, Floating, Mechanism, Revolute
-from saltus.robots._segway import SKELETON, TILT, bodies, fall, numbers, pd, profiles
+from saltus.robots._segway import SKELETON, TILT, bodies, fall, lqr, numbers, pd, profiles
 
 
 def build() -> HybridSystem:
@@ -21,13 +21,15 @@ def build() -> HybridSystem:
         m, n, Floating("x", "y", "theta", sense=-1), lambda body: Revolute("phi", sense=-1), parent=stand
     )
     m.actuator("motor", "phi", limit=n.limit)
+    # psi = theta + phi where it rolls, and where it is if it has slipped
+    m.reading("psi", m.q[0] / n.r, "rad")
     return HybridSystem(
         m,
         units=(Wheel(m.points["axle"], wheel, n.r, friction=mu),),
         guards=(fall(head),),
         start={"theta": TILT},
         until=10.0,
-        controllers={"pd": pd()},
+        controllers={"pd": pd(), "lqr": lqr()},
         profiles=profiles(),
         skeleton=SKELETON,
         about="a body that balances on a wheel with one motor between them; ideal rolling, or slip with a finite mu",

@@ -7,7 +7,7 @@ import casadi as ca
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Mechanism
 from saltus.mechanism._joints import Pose
-from saltus.robots._segway import SKELETON, TILT, Rolling, bodies, fall, numbers, pd, profiles
+from saltus.robots._segway import SKELETON, TILT, Rolling, bodies, fall, lqr, numbers, pd, profiles
 
 
 def build() -> HybridSystem:
@@ -22,12 +22,13 @@ def build() -> HybridSystem:
         lambda body: Rolling((), lambda: Pose(body.pose.position, -(m.q[0] + m.q[1]))),
     )  # fmt: skip
     m.actuator("motor", "phi", limit=n.limit)
+    m.reading("psi", m.q[0] + m.q[1], "rad")
     return HybridSystem(
         m,
         guards=(fall(head),),
         start={"theta": TILT, "phi": -TILT},
         until=10.0,
-        controllers={"pd": pd()},
+        controllers={"pd": pd(), "lqr": lqr()},
         profiles=profiles(),
         skeleton=SKELETON,
         about="the Segway without a contact: its wheel always rolls, at r (theta + phi)",

@@ -7,7 +7,7 @@ import casadi as ca
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Mechanism
 from saltus.mechanism._joints import Pose
-from saltus.robots._segway import SKELETON, TILT, Rolling, bodies, fall, numbers, pd, profiles
+from saltus.robots._segway import SKELETON, TILT, Rolling, bodies, fall, lqr, numbers, pd, profiles
 
 
 def build() -> HybridSystem:
@@ -28,7 +28,7 @@ def build() -> HybridSystem:
         guards=(fall(head),),
         start={"theta": TILT},
         until=10.0,
-        controllers={"pd": pd()},
+        controllers={"pd": pd(), "lqr": lqr()},
         profiles=profiles(),
         skeleton=SKELETON,
         about="the Segway without a contact, in how far it has rolled: its wheel is at r psi",
