@@ -210,7 +210,7 @@ def change_units(I, D, t, y):
             else:
                 if kind == SPACE and target == SLIP:
                     # it gives way against the friction that it can no longer bear
-                    aim(I, D, unit, I[L.LAM])
+                    aim(I, D, unit, I[L.LAM], 0.0)
                     D[I[L.SLIDE] + 2 * unit] *= -1.0
                     D[I[L.SLIDE] + 2 * unit + 1] *= -1.0
                 if kind == GRIP:

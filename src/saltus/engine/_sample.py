@@ -69,7 +69,7 @@ def sample(I, D, steps, index, fraction, count, statuses, out, what):
             kinematics(I, D, t, y)
             for unit in range(nunit):
                 if I[I[L.KIND] + unit] == SPACE:
-                    aim(I, D, unit, I[L.GAP_V])
+                    aim(I, D, unit, I[L.GAP_V], 0.0)
         for i in range(ny):
             D[y + i] = out[start + i]
         for i in range(nu):
