@@ -10,10 +10,10 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact._joint import LOWER, UPPER
-from saltus.contact._unit import GROUND
+from saltus.contact._unit import GROUND, SPACE
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, symbolic_mode
-from saltus.mechanism._dynamics import Velocity, position_of
+from saltus.mechanism import Velocity, position_of
 
 # A coordinate is given up if it moves the closed rows at least by this share of what the best one does: of near equals
 # the first goes, which is where the base is.
@@ -136,7 +136,7 @@ def _target(system: HybridSystem, statuses: Sequence[int], place: tuple[int, int
     """Where a closed row is at rest: unit, and which of its coefficients; -1 for zero, None for where it was."""
     k, row = place
     unit, status = system.units[k], statuses[k]
-    if unit.kind == GROUND and unit.rows[row][0] == "n":
+    if unit.kind in (GROUND, SPACE) and unit.rows[row][0] == "n":
         return k, -1
     if unit.coordinate is not None and status in (LOWER, UPPER):
         return k, 1 if status == LOWER else 2
@@ -190,21 +190,23 @@ def choose(system: HybridSystem, J: np.ndarray, Jv: np.ndarray, gradients: np.nd
             f"independent coordinates; leave out one, or keep none to have them chosen"
         )
     positions = tuple(wanted) + tuple(k for k in free if k not in gone)
-    velocities = _velocities(Jv, gradients, positions, gone, nv)
+    velocities = _velocities(Jv, gradients, positions, gone, wanted)
     words = [*rates, *(f"d{name}" for name in named)]
     return Choice(positions, velocities, tuple([known[k] for k in positions] + [words[k] for k in velocities]))
 
 
 def _velocities(
-    Jv: np.ndarray, gradients: np.ndarray, positions: Sequence[int], gone: Sequence[int], nv: int
+    Jv: np.ndarray, gradients: np.ndarray, positions: Sequence[int], gone: Sequence[int], wanted: Sequence[int]
 ) -> tuple[int, ...]:
-    """Those of the positions that stay, but for as many as rows without a position take away."""
+    """Those of the positions that stay, but for as many as rows without a position take away, wanted ones last."""
+    nv = Jv.shape[1]
     stacked: np.ndarray = Jv
     seen: list[int] = []
     for k in positions:
         if k >= nv and _rank(np.vstack([stacked, gradients[k - nv]])) > _rank(stacked):
             stacked, seen = np.vstack([stacked, gradients[k - nv]]), [*seen, k]
-    lost = _pivots(stacked, [k for k in range(nv) if k not in gone], gone)
+    lost = _pivots(stacked, [k for k in range(nv) if k not in gone and k not in wanted], gone)
+    lost = _pivots(stacked, range(nv), lost)
     return tuple(k for k in positions if k in seen or (k < nv and k not in lost)) + tuple(
         k for k in range(nv) if k not in lost and k not in positions
     )
