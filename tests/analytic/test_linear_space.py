@@ -46,6 +46,9 @@ def test_the_upright_balancer_has_two_ways_to_fall():
     forward = math.sqrt(np.linalg.inv(H)[0, 0] * BODY * LENGTH * G)
     np.testing.assert_allclose(found.eigenvalues[:2], [forward, sideways], rtol=1e-9)
     assert not found.controllable
+    # what the motor cannot do is to keep it from falling sideways
+    assert found.weak_mode.eigenvalue == pytest.approx(sideways)
+    assert set(list(found.weak_mode.states)[:2]) == {"turn_wx", "wx"}
     with pytest.raises(InputError, match="no inputs can stabilise"):
         found.lqr()
 
@@ -68,6 +71,18 @@ def test_in_its_plane_it_is_the_segway():
     assert found.controllable
 
 
+@pytest.mark.parametrize("pitch", [0.0, math.pi])
+def test_it_stands_or_hangs_where_it_was(pitch):
+    found = linearize(balancer(), at={"pitch": pitch, "yaw": 0.5})
+    assert found.equilibrium
+    assert (found.state["x"], found.state["y"]) == pytest.approx((0, 0), abs=1e-6)
+    # the wheel has rolled back by as much as the body has come up
+    before = balancer().state(None)[7]
+    assert found.state["phi"] == pytest.approx(before + 0.2 - pitch, abs=1e-6)
+    assert (found.eigenvalues.real.max() > 1) == (pitch == 0)
+    assert found.forces["centre.n"] == pytest.approx((BODY + WHEEL) * G)
+
+
 def test_states_that_others_act_on_are_no_system():
     with pytest.raises(InputError, match=r"acts on"):
         linearize(balancer(), keep=("pitch", "x")).subsystem(("x",))
@@ -78,7 +93,7 @@ def test_it_is_balanced_by_its_readings_and_driven():
     run = simulate(balancer(), controller=law, until=8)
     assert run.arc_modes == ["roll"]
     assert abs(run.final["qy"]) < 1e-4
-    assert run.final["x"] == pytest.approx(0.15 * -0.2, abs=1e-3)  # psi, 0.2 at the start, is 0 again
+    assert run.final["x"] == pytest.approx(0, abs=1e-3)  # where it was
     assert np.abs(run.samples.inputs).max() <= 15
     drive = LQR(states=("pitch", "psi"), speed={"psi": 2.0})
     run = simulate(balancer(), {"pitch": 0.0}, controller=drive, until=8)

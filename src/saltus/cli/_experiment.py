@@ -156,7 +156,8 @@ def _controller(name: str, options: Mapping[str, str]) -> Any:
         try:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
-            values[key] = number(text, f"--control {key}")
+            words = [kind.strip() for kind in str(fields[key]).split("|")]
+            values[key] = text if "str" in words else number(text, f"--control {key}")
     lacking = [
         field.name
         for field in dataclasses.fields(kind)

@@ -107,8 +107,11 @@ def _flow(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
     )]  # fmt: skip
     named = readings(system)
     seen = ca.vertcat(*named.values()) if named else ca.SX(0, 1)
-    rest = [a, gaps, seen, ca.jacobian(a, d.q) @ N, ca.jacobian(a, d.u), ca.jacobian(gaps, d.q) @ N,
-            ca.jacobian(seen, d.q) @ N, N]  # fmt: skip
+    rolling = J[[k for k in range(len(closed)) if k not in held], :]
+    rest = [
+        a, gaps, seen, ca.jacobian(a, d.q) @ N, ca.jacobian(a, d.u), ca.jacobian(gaps, d.q) @ N,
+        ca.jacobian(seen, d.q) @ N, rolling, N,
+    ]  # fmt: skip
     rate = ca.jtimes(seen, d.q, d.qdot) if named else ca.SX(0, 1)
     second = ca.jtimes(rate, d.q, d.qdot) + ca.jacobian(rate, d.v) @ a if named else ca.SX(0, 1)
     watched = [ca.jacobian(seen, d.q) @ N, ca.jacobian(rate, d.q) @ N, ca.jacobian(second, d.q) @ N,
