@@ -77,7 +77,7 @@ def edge(kind, status, slot, c0):
 def candidates(kind, status, ended, touch, still, v0, c0):
     """The statuses, as bits, that a unit may take next."""
     if kind == GROUND:
-        return ground.candidates(ended, v0, still) if touch == 1 else 1 << ground.OPEN
+        return ground.candidates(ended, v0, still, c0) if touch == 1 else 1 << ground.OPEN
     if kind == SPACE:
         return space.candidates(ended, still, c0) if touch == 1 else 1 << space.OPEN
     if kind == GRIP:

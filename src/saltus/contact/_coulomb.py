@@ -10,7 +10,9 @@ def rebound(A, free, target, mu, out, info):
     """Stick if the impulse that stops all sliding lies in the cone, else slide on its edge.
 
     Arguments as for a law (`saltus.contact.laws`); ``target`` is the normal velocity afterwards.
-    Returns 1 where sliding friction alone would drive the point into the ground.
+    Returns 1 where sliding friction alone would drive the point into the ground. Infinite friction
+    that could stop all sliding only by pulling at the ground does what ever larger friction tends
+    to: it acts along the ground alone, until the point no longer approaches, and leaves the rest.
     """
     # Notation: [glocker2001]; sigma is the direction of sliding after the impact.
     out[0] = out[1] = 0.0
@@ -20,7 +22,8 @@ def rebound(A, free, target, mu, out, info):
     if need < 0.0:
         return 0
     info[0] = 1.0 if target == 0.0 else 0.0
-    if need == 0.0:
+    ideal = mu == math.inf
+    if need == 0.0 and not (ideal and free[0] != 0.0):
         info[1] = 1.0 if free[0] == 0.0 else 0.0
         return 0
     det = A[0] * A[3] - A[1] * A[2]
@@ -29,6 +32,14 @@ def rebound(A, free, target, mu, out, info):
         stick_n = (A[0] * need + A[2] * free[0]) / det
     else:
         stick_t, stick_n = 0.0, need / A[3]  # the point can move in one direction only
+    if ideal:
+        # without limit the least pressure is enough, and what rounding makes of none is none
+        if stick_n * det < -1e-14 * (abs(A[0] * need) + abs(A[2] * free[0])):
+            out[0] = need / A[2]
+            return 0
+        out[0], out[1] = stick_t, max(stick_n, 0.0)
+        info[1] = 1.0
+        return 0
     if stick_n >= 0.0 and abs(stick_t) <= mu * stick_n * (1.0 + 1e-14) + 1e-15 * stick_n:
         out[0], out[1] = stick_t, stick_n
         info[1] = 1.0

@@ -13,6 +13,7 @@ from saltus.control._protocol import Controller
 from saltus.control._symbolic_linear import SymbolicLinear, controllability_determinant, symbolic_linear
 from saltus.control._track import Track
 from saltus.control.constant import Constant
+from saltus.control.feedback import Feedback
 from saltus.control.lqr import LQR
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
@@ -32,6 +33,7 @@ __all__ = [
     "Constant",
     "Continuous",
     "Controller",
+    "Feedback",
     "Linear",
     "LinearArc",
     "Passive",

@@ -261,7 +261,7 @@ def _share(I, D, n, attempt):
     for unit in range(I[L.NUNIT]):
         kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
         rubs = (on_ground(kind) and holds(kind, status)) or (kind == JOINT and status == STUCK)
-        if not rubs or D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf:
+        if not rubs or D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf:  # else it holds without limit
             continue
         for i in range(n):
             row = I[I[L.ACTIVE_ROW] + i] - I[I[L.ROW] + unit]

@@ -431,7 +431,9 @@ def _zeno(I, D, t, y):
             ended = True
             I[I[L.PICK] + unit] = 1
             I[I[L.TOUCH] + unit] = 1
-            I[I[L.STILL] + unit] = 1 if strikes and D[I[L.LAW_OUT] + 3 + 3 * unit + 1] == 1.0 else 0
+            held = D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf  # whatever a law left of its slip
+            stuck = strikes and D[I[L.LAW_OUT] + 3 + 3 * unit + 1] == 1.0
+            I[I[L.STILL] + unit] = 1 if stuck or held else 0
     if ended:
         _stop_all(I, D, y)
     for unit in range(I[L.NUNIT]):

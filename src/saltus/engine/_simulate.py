@@ -121,6 +121,7 @@ def simulate(
     statuses = system.start_statuses(mode)
     _check_start(system, gaps, own)
     _check_grips(system, statuses, x0)
+    check_slips(system, x0)
     integrals = counts_work(system, control)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
@@ -219,6 +220,18 @@ def _check_grips(system: HybridSystem, statuses: list[int], x0: np.ndarray) -> N
                 f"start of {system.name}: {unit} is closed but moves at {speed:.6g} m/s; "
                 "system.consistent(state) gives the nearest state in which it does not"
             )
+
+
+def check_slips(system: HybridSystem, x0: np.ndarray) -> None:
+    """Refuse a start in which something slips that never does."""
+    if not system.ideal_units:
+        return
+    for unit, speed in system.slipping(x0).items():
+        raise InputError(
+            f"start of {system.name}: {unit} is on the ground and slips at {speed:.6g} m/s, but its friction is "
+            "infinite; give velocities that roll (system.consistent(state, keep=[...]) finds the nearest), or a "
+            "finite friction"
+        )
 
 
 def _fill(

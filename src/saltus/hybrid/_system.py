@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact import GRIP, Law, Unit, law_of
+from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._readings import reading_names, state_by_readings
 from saltus.hybrid._symmetry import Symmetry
@@ -19,6 +20,9 @@ from saltus.mechanism import Dynamics, Mechanism, derive
 
 ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
+
+# A contact nearer to the ground than this, m, is on it, and one slower than this, m/s, at rest.
+REST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ def _no_figures(run: Any) -> dict[str, float | None]:
 class HybridSystem:
     """Everything about one robot that the engine needs, and what a user may change of it.
 
-    Parameters are inputs of the compiled code: `with_parameters` costs nothing.
+    Parameters are inputs of the compiled code: `with_parameters` costs nothing. ``controllers`` are those that this
+    robot has a name for, beside the registered ones.
     """
 
     mechanism: Mechanism
@@ -70,6 +75,7 @@ class HybridSystem:
     start: Mapping[str, float] = field(default_factory=dict)
     until: float = 10.0
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    controllers: Mapping[str, Any] = field(default_factory=dict)
     figures: Callable[[Any], dict[str, float | None]] = _no_figures
     skeleton: tuple[tuple[str, str], ...] = ()
     symmetry: Symmetry | None = None
@@ -271,14 +277,77 @@ class HybridSystem:
         self,
         state: Mapping[str, float] | Sequence[float] | np.ndarray | None = None,
         mode: Mapping[str, str] | None = None,
+        *,
+        keep: Sequence[str] = (),
     ) -> np.ndarray:
-        """The nearest state, in the metric of the mass matrix, in which no closed grip moves."""
+        """The nearest state, in the metric of the mass matrix, in which no closed grip moves and nothing slips that
+        never does.
+
+        Parameters
+        ----------
+        keep
+            Names of velocities that stay as they are.
+        """
         x, statuses = self.state(state), self.start_statuses(mode)
+        nq, names = self.mechanism.nq, list(self.mechanism.velocities)
+        for name in keep:
+            if name not in names:
+                raise unknown_name("velocity", name, names, self.name)
         M, J = (np.array(part, dtype=float) for part in self.grip_rows(statuses)(x, self.parameter_values))
+        if self.ideal_units:
+            J = np.vstack([J, self._rolling_rows(x)])
         if J.size:
-            v, MJ = x[self.mechanism.nq :], np.linalg.solve(M, J.T)
-            x[self.mechanism.nq :] = v - MJ @ np.linalg.lstsq(J @ MJ, J @ v, rcond=1e-12)[0]
+            free = [k for k, name in enumerate(names) if name not in keep]
+            v, MJ = x[nq:], np.linalg.solve(M[np.ix_(free, free)], J[:, free].T)
+            v[free] -= MJ @ np.linalg.lstsq(J[:, free] @ MJ, J @ v, rcond=1e-12)[0]
+            left = float(np.abs(J @ v).max())
+            if left > 1e-9 * max(1.0, float(np.abs(v).max())):
+                raise InputError(
+                    f"start of {self.name}: with {', '.join(keep) or 'nothing'} kept, what is closed still moves at "
+                    f"{left:.6g} m/s; keep fewer velocities"
+                )
         return x
+
+    @cached_property
+    def ideal_units(self) -> list[int]:
+        """Places of the ground contacts whose friction is infinite: they never slip."""
+        return [
+            k
+            for k, (unit, values) in enumerate(zip(self.units, self.unit_coefficients, strict=True))
+            if unit.kind == GROUND and values[0] == math.inf
+        ]
+
+    def ground_motion(self) -> Any:
+        """Gap, normal speed and tangential speed of each ground contact, a function of state and parameters."""
+
+        def made() -> Any:
+            d, found = self.dynamics, []
+            for unit in self.units:
+                if unit.kind == GROUND:
+                    speeds = ca.vertcat(*(d.row(position)[0] for _, position in unit.rows)) @ d.v
+                    found += [unit.clearance, speeds[-1], ca.norm_2(speeds[:-1])]
+            return ca.Function("ground_motion", [d.x, d.p], [ca.vertcat(*found)])
+
+        return self.once("ground_motion", made)
+
+    def slipping(self, x: np.ndarray) -> dict[str, float]:
+        """Speed, m/s, of every ground contact that slips at a state, on the ground to stay, and never should."""
+        motion = np.array(self.ground_motion()(x, self.parameter_values), dtype=float).reshape(-1, 3)
+        places = [k for k, unit in enumerate(self.units) if unit.kind == GROUND]
+        return {
+            self.units[k].name: float(speed)
+            for k, (gap, normal, speed) in zip(places, motion, strict=True)
+            if k in self.ideal_units and gap <= REST and abs(normal) <= REST and speed > REST
+        }
+
+    def _rolling_rows(self, x: np.ndarray) -> np.ndarray:
+        """Jacobian of the ground contacts that are on the ground to stay and never slip."""
+        d, slips = self.dynamics, self.slipping(x)
+        rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]
+        if not rows:
+            return np.zeros((0, self.mechanism.nv))
+        J = ca.Function("rolling_rows", [d.x, d.p], [ca.vertcat(*(d.row(position)[0] for position in rows))])
+        return np.array(J(x, self.parameter_values), dtype=float)
 
     def grip_speeds(self, statuses: Sequence[int], x: np.ndarray) -> dict[str, float]:
         """Speed of every closed grip at a state, m/s."""

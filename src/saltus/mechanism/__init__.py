@@ -4,14 +4,20 @@ from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, p
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point, Reading
 from saltus.mechanism._pinned import PIN, Pinned
+from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld, roll_pitch_yaw
+from saltus.mechanism._urdf import read_urdf
+from saltus.mechanism._urdf_lint import Finding, lint_urdf
 
 __all__ = [
     "PIN",
     "Actuator",
     "Body",
+    "Box",
     "Coordinate",
+    "Cylinder",
     "Dynamics",
+    "Finding",
     "Fixed",
     "Floating",
     "FreeFlyer",
@@ -25,10 +31,14 @@ __all__ = [
     "Prismatic",
     "Reading",
     "Revolute",
+    "Shape",
     "Slider",
+    "Sphere",
     "Velocity",
     "Weld",
     "derive",
+    "lint_urdf",
     "position_of",
+    "read_urdf",
     "roll_pitch_yaw",
 ]

@@ -28,7 +28,9 @@ def impulse(A, free, before, c, out, info):
         two_n = (-A[0] * free[1] + A[2] * free[0]) / det
     test_t = (1.0 + e_t) * two_t
     test_n = given_n + (1.0 + e_t) * (two_n - one_n)
-    if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
+    if mu == math.inf and not test_n > 0.0:
+        kappa = given_n / (one_n - two_n)  # it would have to pull at the ground: what larger friction tends to
+    elif abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
         kappa = 1.0 + e_t
         info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
