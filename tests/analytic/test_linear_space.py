@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from saltus import simulate
+from saltus import robots, simulate
 from saltus.contact import SpatialWheel
 from saltus.control import LQR, Constant, linearize, linearize_along
 from saltus.errors import InputError
@@ -81,6 +81,20 @@ def test_it_stands_or_hangs_where_it_was(pitch):
     assert found.state["phi"] == pytest.approx(before + 0.2 - pitch, abs=1e-6)
     assert (found.eigenvalues.real.max() > 1) == (pitch == 0)
     assert found.forces["centre.n"] == pytest.approx((BODY + WHEEL) * G)
+
+
+def test_two_wheels_on_one_axle_say_the_same_sideways():
+    two = robots.find_robot("claptrap_two_wheels")
+    found = linearize(two, keep=("pitch", "psi", "yaw"))
+    assert found.mode == "left_wheel:roll right_wheel:roll"
+    assert found.states[-3:] == ("dpitch", "dpsi", "dyaw")
+    turning = found.subsystem(("pitch", "psi", "yaw"))
+    assert turning.controllable
+    # both motors act alike on pitch, and against each other on yaw
+    pitch, yaw = turning.B[3], turning.B[5]
+    assert pitch[0] == pytest.approx(pitch[1])
+    assert yaw[0] == pytest.approx(-yaw[1])
+    assert turning.closed_loop(turning.lqr()).real.max() < 0
 
 
 def test_states_that_others_act_on_are_no_system():

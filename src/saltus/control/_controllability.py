@@ -11,6 +11,9 @@ from scipy.linalg import eig, matrix_balance, orth
 # A direction belongs to what the inputs reach if it grows by more than this share of the system's size.
 _REACHED = 1e-9
 
+# What is below this share of the largest element of A is rounding.
+_ROUNDING = 1e-13
+
 # Eigenvalues are the same if they differ by less than this share of the largest: rounding parts those of a chain.
 _TOGETHER = 1e-6
 
@@ -74,7 +77,9 @@ def controllability(
 
 
 def _scaled(A: np.ndarray, B: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    a, (units, _) = matrix_balance(A, permute=False, separate=True)
+    # rounding is no coupling: balanced, it would come to be as large as the rest
+    clean = np.where(np.abs(A) > _ROUNDING * np.abs(A).max(initial=0.0), A, 0.0)
+    a, (units, _) = matrix_balance(clean, permute=False, separate=True)
     rate = float(np.linalg.norm(a, 2)) or 1.0
     b = B * np.where(np.isfinite(limits) & (limits > 0), limits, 1.0) / units[:, None]
     size = float(np.linalg.norm(b, 2)) if b.size else 0.0

@@ -14,7 +14,7 @@ from saltus.contact import GRIP
 from saltus.contact._ground import OPEN, STICK
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK
 from saltus.contact._unit import GROUND, JOINT, SPACE
-from saltus.control._independent import Flow, arrays, direction_names, flow_of, readings
+from saltus.control._independent import Flow, arrays, direction_names, flow_at, readings
 from saltus.control._protocol import finite
 from saltus.control.constant import Constant
 from saltus.engine import simulate
@@ -26,7 +26,8 @@ from saltus.hybrid._readings import state_by_readings
 # Newton steps towards an equilibrium, the longest (m or rad), and the acceleration at which it is one.
 _STEPS, _LONGEST, STILL = 60, 0.5, 1e-9
 
-# A metre counts as so many radians in the least step: a robot that leans turns upright where it is.
+# A metre counts as so many radians in the least step, where lengths must change at all: a robot that leans stands up
+# where it is.
 _METRE = 1e3
 
 # For how long a robot is simulated to see in which mode it is, s.
@@ -88,7 +89,7 @@ def find_equilibrium(system: HybridSystem, x: np.ndarray, u: np.ndarray, mode: A
     if mode is not None:
         reason = ""
         for free in (False, True):
-            found = _newton(system, flow_of(system, find_statuses(system, mode)), start, u, at, inputs=free)
+            found = _newton(system, flow_at(system, find_statuses(system, mode), start), start, u, at, inputs=free)
             if found is not None and not (reason := _refusal(system, found.x)):
                 return found
         raise InputError(_no_equilibrium(system, [system.mode_name(find_statuses(system, mode))], at, reason))
@@ -97,7 +98,7 @@ def find_equilibrium(system: HybridSystem, x: np.ndarray, u: np.ndarray, mode: A
         tried.append(system.mode_name(statuses))
         for begin in _beginnings(system, statuses, start, u, at):
             for free in (False, True):
-                found = _newton(system, flow_of(system, statuses), begin, u, at, inputs=free)
+                found = _newton(system, flow_at(system, statuses, begin), begin, u, at, inputs=free)
                 if found is not None and _stays(system, found):
                     return found
     raise InputError(_no_equilibrium(system, tried, at, ""))
@@ -111,7 +112,7 @@ def _beginnings(
     kinds = [unit.kind for unit in system.units]
     loose = tuple(FREE if kind == JOINT and s == STUCK else s for kind, s in zip(kinds, statuses, strict=True))
     if loose != statuses:
-        rest = _newton(system, flow_of(system, loose), x, u, at, inputs=False)
+        rest = _newton(system, flow_at(system, loose, x), x, u, at, inputs=False)
         if rest is not None:
             yield rest.x
 
@@ -201,12 +202,22 @@ def _newton(
         if inputs:
             rows = np.hstack([rows, np.vstack([au, np.zeros((len(rows) - nv, nu))])])
         wanted = np.concatenate([-off, np.zeros(len(rolling))])
-        step = scale * np.linalg.lstsq(rows * scale, wanted, rcond=1e-10)[0]
+        step = _least(rows, wanted, scale)
         step *= min(1.0, _LONGEST / max(float(np.max(np.abs(step[:nv]), initial=0.0)), 1e-300))
         q = moved(system, q, N @ step[:nv])
         if inputs:
             u = u + step[nv:]
     return found if best < STILL else None
+
+
+def _least(rows: np.ndarray, wanted: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The least step that does what is wanted, without lengths if it can do as well."""
+    step = scale * np.linalg.lstsq(rows * scale, wanted, rcond=1e-10)[0]
+    stay = np.where(scale < 1.0, 0.0, 1.0)
+    other = stay * np.linalg.lstsq(rows * stay, wanted, rcond=1e-10)[0]
+    missed, missed_too = (float(np.linalg.norm(rows @ one - wanted)) for one in (step, other))
+    better: np.ndarray = other if missed_too <= missed + 1e-12 * float(np.linalg.norm(wanted)) else step
+    return better
 
 
 def _around(system: HybridSystem, name: str, off: float) -> float:

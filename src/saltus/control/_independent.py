@@ -79,14 +79,42 @@ class Flow:
     reading_names: tuple[str, ...]
 
 
-def flow_of(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
-    """The functions of a mode, made once."""
-    made: Flow = system.once(f"linear flow {statuses}", lambda: _flow(system, statuses))
+def flow_at(system: HybridSystem, statuses: tuple[int, ...], x: np.ndarray) -> Flow:
+    """The functions of a mode, made once; rows that say the same as others at a state get no force."""
+    without = _repeated(system, statuses, x)
+    made: Flow = system.once(f"linear flow {statuses} {without}", lambda: _flow(system, statuses, without))
     return made
 
 
-def _flow(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
-    d, mode = system.dynamics, symbolic_mode(system, statuses)
+def _repeated(system: HybridSystem, statuses: tuple[int, ...], x: np.ndarray) -> tuple[int, ...]:
+    """Numbers of closed rows that follow from others: two wheels of one axle cannot both be held from sliding aside."""
+    d, closed = system.dynamics, _closed(system, statuses)
+    if len(closed) < 2:
+        return ()
+    numbers = [system.first_rows[unit] + row for (unit, row), _ in closed]
+    tied = {
+        system.first_rows[k] + to
+        for k, (unit, status) in enumerate(zip(system.units, statuses, strict=True))
+        for _, to, _ in unit.equations(status).ties
+    }
+    stacked = ca.vertcat(*(d.row(position)[0] for _, position in closed))
+    function = system.once(f"closed rows {statuses}", lambda: ca.Function("rows", [d.x, d.p], [stacked]))
+    (J,) = arrays(function, x, system.parameter_values)
+    basis: list[np.ndarray] = []
+    again = []
+    # what friction is a share of must keep its force
+    for k in sorted(range(len(numbers)), key=lambda k: numbers[k] not in tied):
+        size = np.linalg.norm(J[k])
+        rest = J[k] - sum((vector * (vector @ J[k]) for vector in basis), np.zeros(J.shape[1]))
+        if np.linalg.norm(rest) > _SAME * size:
+            basis.append(rest / np.linalg.norm(rest))
+        elif numbers[k] not in tied:
+            again.append(numbers[k])
+    return tuple(sorted(again))
+
+
+def _flow(system: HybridSystem, statuses: tuple[int, ...], without: tuple[int, ...]) -> Flow:
+    d, mode = system.dynamics, symbolic_mode(system, statuses, without)
     N, a, nv = d.N, mode.acceleration, d.v.numel()
     closed = _closed(system, statuses)
     rows = [d.row(position)[0] for _, position in closed]
