@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
     from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
-    from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph
-    from saltus.mechanism import Mechanism
+    from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph, write_urdf
+    from saltus.mechanism import Mechanism, lint_urdf, read_urdf
+    from saltus.robots import load_urdf
 
 _WHERE = {
     "simulate": "saltus.engine",
@@ -30,6 +31,10 @@ _WHERE = {
     "mode_graph": "saltus.hybrid",
     "Guard": "saltus.hybrid",
     "Profile": "saltus.hybrid",
+    "write_urdf": "saltus.hybrid",
+    "load_urdf": "saltus.robots",
+    "read_urdf": "saltus.mechanism",
+    "lint_urdf": "saltus.mechanism",
     **dict.fromkeys(("Bar", "Grip", "GroundPoint", "JointUnit", "Line", "Wall", "Wheel"), "saltus.contact"),
 }
 _MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
@@ -57,13 +62,17 @@ __all__ = [
     "contact",
     "control",
     "errors",
+    "lint_urdf",
+    "load_urdf",
     "mechanism",
     "mode_graph",
+    "read_urdf",
     "registry",
     "robots",
     "rollout",
     "simulate",
     "simulate_many",
+    "write_urdf",
 ]
 
 
