@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
     from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
+    from saltus.control import Linear, linearize, linearize_along
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
     from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph, write_urdf
     from saltus.mechanism import Mechanism, lint_urdf, read_urdf
@@ -25,6 +26,7 @@ _WHERE = {
     "Trajectory": "saltus.engine",
     "Event": "saltus.engine",
     "Command": "saltus.engine",
+    **dict.fromkeys(("Linear", "linearize", "linearize_along"), "saltus.control"),
     "Mechanism": "saltus.mechanism",
     "HybridSystem": "saltus.hybrid",
     "ModeGraph": "saltus.hybrid",
@@ -51,6 +53,7 @@ __all__ = [
     "HybridSystem",
     "JointUnit",
     "Line",
+    "Linear",
     "Mechanism",
     "ModeGraph",
     "Profile",
@@ -62,6 +65,8 @@ __all__ = [
     "contact",
     "control",
     "errors",
+    "linearize",
+    "linearize_along",
     "lint_urdf",
     "load_urdf",
     "mechanism",

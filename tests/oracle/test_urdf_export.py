@@ -16,7 +16,7 @@ from saltus.mechanism import Fixed, Mechanism, Prismatic, Revolute, lint_urdf, r
 pin = pytest.importorskip("pinocchio")
 
 PLANAR = [name for name in robots.robot_names() if robots.find_robot(name).mechanism.dimension == 2]
-KNOWN = "arm block bouncing_ball disc double_pendulum hopper monkeybot pendulum rimless_wheel rod".split()
+KNOWN = ["arm", "block", "bouncing_ball", "disc", "double_pendulum", "hopper", "monkeybot", "pendulum", "rimless_wheel", "rod"]
 
 
 def test_all_planar_robots_are_here():

@@ -37,7 +37,7 @@ from saltus.cli._words import Json, Progress, Robot, folder, print_json
 from saltus.errors import InputError
 
 if TYPE_CHECKING:
-    from saltus.engine import Trajectory
+    from saltus.engine import NeededFriction, Trajectory
 
 
 @app.command("run")
@@ -59,6 +59,9 @@ def run_command(
     out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
     figures: Annotated[Path | None, typer.Option(help="A folder for figures of the run.")] = None,
     animation: Annotated[Path | None, typer.Option(help="Write the motion as a film: .html, .gif or .mp4.")] = None,
+    view: Annotated[
+        Path | None, typer.Option(help="Write the motion in three dimensions, to be turned: an .html page.")
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Draw the robot in the terminal while it runs.")] = False,
     speed: Annotated[
         float | None,
@@ -68,7 +71,7 @@ def run_command(
 ) -> None:
     """Simulate a robot and report how it went."""
     from saltus.engine import check_target
-    from saltus.show import add_runs, check_animation
+    from saltus.show import add_runs, check_animation, check_space_view
 
     report = asked_report(context)
     if out is not None:
@@ -77,6 +80,8 @@ def run_command(
         folder(figures)
     if animation is not None:
         check_animation(animation, force=may_overwrite(context, animation))
+    if view is not None:
+        check_space_view(view, force=may_overwrite(context, view))
     one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
     one.check_samples(output_step)
     _check_speed(speed, used=watch or animation is not None)
@@ -92,10 +97,13 @@ def run_command(
         with Progress(quiet=as_json, doing="reporting"):
             add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
     no_film = None if animation is None else _film(run, animation, speed, as_json)
-    shown = animation if no_film is None else None
-    _print_run(run, failure, {"out": out, "figures": figures, "animation": shown}, as_json)
-    if no_film is not None:  # all else is done and told
-        print(f"saltus: {no_film}", file=sys.stderr)
+    no_view = None if view is None else _view(run, view, as_json)
+    written = {"out": out, "figures": figures}
+    written |= {"animation": None if no_film else animation, "view": None if no_view else view}
+    _print_run(run, failure, written, as_json)
+    for problem in dict.fromkeys(str(error) for error in (no_film, no_view) if error is not None):
+        print(f"saltus: {problem}", file=sys.stderr)
+    if no_film is not None or no_view is not None:  # all else is done and told
         raise typer.Exit(2)
     exit_after(failure)
 
@@ -107,6 +115,18 @@ def _film(run: Trajectory, path: Path, speed: float | None, quiet: bool) -> Inpu
     with Progress(1.0, quiet=quiet, doing="filming") as show:
         try:
             save_animation(run, path, speed=speed, force=True, progress=lambda done, total: show(done / total))
+        except InputError as error:
+            return error
+    return None
+
+
+def _view(run: Trajectory, path: Path, quiet: bool) -> InputError | None:
+    """Write a view in three dimensions, or say why there can be none of this run."""
+    from saltus.show import save_space_view
+
+    with Progress(quiet=quiet, doing="drawing in space"):
+        try:
+            save_space_view(run, path, force=True)
         except InputError as error:
             return error
     return None
@@ -128,8 +148,16 @@ def draw_run(run: Trajectory, out: Path) -> None:
 
 
 def run_facts(run: Trajectory) -> dict[str, Any]:
-    """A run in short, for JSON, with the impact law of each unit that has one."""
-    return run.to_dict() | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+    """A run in short, for JSON, with the impact law of each unit that has one and what ideal contacts needed."""
+    needed = _needed(run)
+    told = {"needed_friction": {unit: one.to_dict() for unit, one in needed.items()}} if needed else {}
+    return run.to_dict() | told | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+
+
+def _needed(run: Trajectory) -> dict[str, NeededFriction]:
+    """What contacts that never slip needed to do so."""
+    ideal = {run.system.units[k].name for k in run.system.ideal_units}
+    return {unit: one for unit, one in run.needed_friction().items() if unit in ideal} if ideal else {}
 
 
 def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], as_json: bool) -> None:
@@ -160,6 +188,8 @@ def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, P
         print(f"  and {len(run.events) - len(shown)} more")
     for name, figure in run.figures.items():
         print(f"{name} {figure if figure is None else format(figure, '.12g')}")
+    for unit, needed in _needed(run).items():
+        print(f"friction needed by {unit} {needed.value:.6g} at t = {needed.t:.6g} s")
     print("audit")
     print("\n".join(f"  {line}" for line in str(audit).splitlines()))
     for path in filter(None, written.values()):

@@ -25,7 +25,6 @@ from saltus.mechanism import Body, Fixed, Floating, FreeFlyer, Hinge, Mechanism,
 
 # What stands for no limit where URDF wants a number.
 ENDLESS = 1e6
-ACROSS = (0.0, -1.0, 0.0)
 
 
 @dataclass
@@ -71,7 +70,7 @@ def write_urdf(robot: HybridSystem | Mechanism, path: str | Path, *, dummy_mass:
     Parameters
     ----------
     dummy_mass
-        Of links that have none, kg; some tools (MuJoCo) refuse to load a moving link without mass. It changes the motion.
+        Of links that have none, kg: MuJoCo and others refuse a moving link without mass. It changes the motion.
     """
     path = Path(path)
     check_path(path, (".urdf",))
@@ -150,7 +149,8 @@ class _Writer:
                 between = self._between(f"{child}_{name}")
                 self.joints.append(_Placed(name, "prismatic", parent, between, axis=axis, coordinate=name))
                 parent = between
-            self.joints.append(_Placed(joint.angle, "continuous", parent, child, axis=ACROSS, coordinate=joint.angle))
+            axis = (0.0, -float(joint.sense), 0.0)
+            self.joints.append(_Placed(joint.angle, "continuous", parent, child, axis=axis, coordinate=joint.angle))
         elif isinstance(joint, FreeFlyer):
             self.joints.append(_Placed(f"{child}_free", "floating", parent, child))
         else:
@@ -161,7 +161,8 @@ class _Writer:
         if isinstance(joint, Fixed | Weld):
             return _Placed(f"{child}_fixed", "fixed", parent, child, at, turn)
         if isinstance(joint, Revolute):
-            return _Placed(joint.name, "continuous", parent, child, at, turn, ACROSS, joint.name)
+            axis = (0.0, -float(joint.sense), 0.0)
+            return _Placed(joint.name, "continuous", parent, child, at, turn, axis, joint.name)
         if isinstance(joint, Hinge):
             return _Placed(joint.name, "continuous", parent, child, at, turn, joint.axis, joint.name)
         if isinstance(joint, Prismatic | Slider):

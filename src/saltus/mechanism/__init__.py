@@ -4,6 +4,7 @@ from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, p
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point, Reading
 from saltus.mechanism._pinned import PIN, Pinned
+from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld, roll_pitch_yaw
 from saltus.mechanism._urdf import read_urdf
 from saltus.mechanism._urdf_lint import Finding, lint_urdf
@@ -12,7 +13,9 @@ __all__ = [
     "PIN",
     "Actuator",
     "Body",
+    "Box",
     "Coordinate",
+    "Cylinder",
     "Dynamics",
     "Finding",
     "Fixed",
@@ -28,7 +31,9 @@ __all__ = [
     "Prismatic",
     "Reading",
     "Revolute",
+    "Shape",
     "Slider",
+    "Sphere",
     "Velocity",
     "Weld",
     "derive",

@@ -11,12 +11,13 @@ import casadi as ca
 
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
-from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, Motion, SpatialJoint, Weld, column, cross, follow
+from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
+from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint, Weld, column, cross, follow
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named number of the model, an input of the compiled code."""
+    """A named number of the model, an input of the compiled code; ``infinite`` ones may be without bound."""
 
     name: str
     value: float
@@ -26,6 +27,7 @@ class Parameter:
     lower: float = -math.inf
     upper: float = math.inf
     strict: bool = False
+    infinite: bool = False
 
     def check(self, value: float) -> float:
         """Return the value as a float, or refuse it."""
@@ -33,7 +35,7 @@ class Parameter:
             number = float(value)
         except (TypeError, ValueError):
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
-        if not math.isfinite(number):
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.strict and number <= self.lower:
@@ -58,7 +60,7 @@ class Body:
     mass: Any
     inertia: Any
     com: tuple[Any, ...]
-    motion: Motion | None = None
+    motion: Any = None
     joint: Any = None
     parent: str = ""
 
@@ -69,18 +71,18 @@ class Body:
     def carried(self, arm: Any) -> tuple[Any, Any]:
         """The same for a point that is given by where it is from the body's origin, in the body's axes."""
         m, R = self.motion, self.pose.rotation
-        assert m is not None
         bias = m.bias + cross(m.spin_bias, arm) + cross(m.spin, cross(m.spin, arm))
         return R @ (m.speed + cross(m.spin, arm)), R @ bias
 
 
 @dataclass(frozen=True)
 class Point:
-    """A named material point, by its world position as an expression of the coordinates."""
+    """A named material point: its world position as an expression of the coordinates, and its place in its body."""
 
     name: str
     position: Any
     body: str
+    at: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,8 @@ class Mechanism:
 
     In the plane: x to the right, y up, angles counter-clockwise, joints Revolute, Prismatic, Fixed and Floating. In
     space (``dimension=3``): z up, joints Hinge, Slider, Weld and FreeFlyer. Velocities are the rates of the
-    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All quantities
-    are in SI units.
+    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All
+    quantities are in SI units.
     """
 
     def __init__(self, name: str, *, dimension: int = 2):
@@ -133,6 +135,7 @@ class Mechanism:
         self.coordinates: dict[str, str] = {}
         self.velocities: dict[str, str] = {}
         self.readings: dict[str, Reading] = {}
+        self.shapes: tuple[Shape, ...] = ()
         self.quaternions: list[int] = []
         self.gravity: Any = 0
         self._symbols: dict[str, Any] = {}
@@ -163,13 +166,18 @@ class Mechanism:
         lower: float = -math.inf,
         upper: float = math.inf,
         positive: bool = False,
+        infinite: bool = False,
         symbol: Any = None,
     ) -> Any:
-        """Declare a parameter and return its symbol, a new one or one at hand; ``positive`` means strictly so."""
+        """Declare a parameter and return its symbol, a new one or one at hand.
+
+        ``positive`` means strictly so. One that is ``infinite`` may be, as friction that never gives way or a limit
+        that does not exist; others are finite.
+        """
         self._new(name, self.parameters, "parameter")
         if positive:
             lower = max(lower, 0.0)
-        made = Parameter(name, float(value), unit, about, source, lower, upper, positive)
+        made = Parameter(name, float(value), unit, about, source, lower, upper, positive, infinite)
         made.check(value)
         self.parameters[name] = made
         self._symbols[name] = ca.SX.sym(name) if symbol is None else symbol
@@ -193,7 +201,7 @@ class Mechanism:
         com = (0,) * self.dimension if com is None else com
         if (self.dimension == 3) != hasattr(joint, "relative") or len(com) != self.dimension:
             raise InputError(
-                f"body {name!r} of {self.name}: its joint and centre of mass must be those of dimension {self.dimension}"
+                f"body {name!r} of {self.name}: its joint and centre of mass must be of dimension {self.dimension}"
             )
         parent = parent or self.world
         if isinstance(joint, FreeFlyer) and parent is not self.world:
@@ -251,13 +259,48 @@ class Mechanism:
         """Name a point of a body, given in the body's frame."""
         self._new(name, self.points, "point")
         at = (0,) * self.dimension if at is None else at
-        made = Point(name, body.pose.point(at), body.name)
+        made = Point(name, body.pose.point(at), body.name, at)
         self.points[name] = made
         return made
 
-    def actuator(self, name: str, on: str, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
-        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``."""
+    def shape(
+        self,
+        body: Body,
+        form: Box | Cylinder | Sphere,
+        *,
+        at: tuple[Any, ...] | None = None,
+        turn: Any = None,
+        colour: Any = None,
+    ) -> Shape:
+        """Say what a body, or the world, looks like; it has no other effect, and a body may have several shapes.
+
+        Parameters
+        ----------
+        at
+            Where the form's origin is in the body's frame, m; in the plane the third number may be left out.
+        turn
+            How the form is turned there, a rotation matrix.
+        colour
+            ``"#rrggbb"``, or red, green, blue and, if you like, opacity from 0 to 1; chosen for you if none is given.
+        """
+        if body is not self.world and self.bodies.get(getattr(body, "name", "")) is not body:
+            raise InputError(f"{self.name}: a shape is put on a body that m.body returned, or on m.world, not {body!r}")
+        made = shape_of(None if body is self.world else body.name, form, at, turn, colour)
+        sizes = ca.vertcat(*map(ca.SX, (*made.form.lengths, *made.at)))
+        if ca.depends_on(sizes, ca.vertcat(self.t, self.q, self.v)):
+            raise InputError(f"a shape of body {body.name!r} of {self.name} may depend on parameters only")
+        self.shapes = (*self.shapes, made)
+        return made
+
+    def actuator(self, name: str, on: Any, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
+        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``.
+
+        ``on`` is its name, or an angle that is made of several coordinates.
+        """
         self._new(name, self.actuators, "actuator")
+        if not isinstance(on, str):
+            self.actuators[name] = Actuator(name, gain * ca.SX(on), limit, "N m")
+            return
         along = gain * self._q[self.index(on)]
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)

@@ -16,6 +16,7 @@ from saltus.show._phase import phase_figure
 from saltus.show._run_report import add_runs, report
 from saltus.show._runs import coordinates_figure, series_figure, torques_figure, velocities_figure
 from saltus.show._snapshots import side_by_side_figure, snapshot_times, snapshots_figure
+from saltus.show._space_view import check_space_view, save_space_view, space_view
 from saltus.show._strobe import paths_figure, strobe_figure
 from saltus.show._trade import trade_figure
 
@@ -26,6 +27,7 @@ __all__ = [
     "bars_figure",
     "check_animation",
     "check_html",
+    "check_space_view",
     "coordinates_figure",
     "energies_figure",
     "error_figure",
@@ -47,10 +49,12 @@ __all__ = [
     "run_figures",
     "save_animation",
     "save_figure",
+    "save_space_view",
     "series_figure",
     "side_by_side_figure",
     "snapshot_times",
     "snapshots_figure",
+    "space_view",
     "strobe_figure",
     "surface_figure",
     "torques_figure",

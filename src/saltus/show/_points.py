@@ -11,7 +11,6 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact import Bar, Grip, GroundPoint, Line, Wall, Wheel
-from saltus.contact._unit import GRIP, GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -87,6 +86,45 @@ class Contact:
         place: np.ndarray = points[..., self.point, :] + self.radius * away
         return place
 
+    def forces_in_space(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Forces on the robot in space, N."""
+        return stood_up(self.forces(rows))
+
+    def places_in_space(self, states: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Where the force acts in space, m, from the places of all points there."""
+        return stood_up(self.places(flat(points)))
+
+
+def flat(places: np.ndarray) -> np.ndarray:
+    """Places or directions in space as a picture shows them, seen along y: x to the right, the last axis up."""
+    return places if places.shape[-1] == 2 else places[..., [0, -1]]
+
+
+def stood_up(places: np.ndarray) -> np.ndarray:
+    """Places or directions, of the plane or in space, as ones in space: the plane's x is x, its y is z."""
+    if places.shape[-1] == 3:
+        return places
+    return np.stack([places[..., 0], np.zeros(places.shape[:-1]), places[..., 1]], axis=-1)
+
+
+def evaluate(system: HybridSystem, function: Any, states: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A function of state and parameters at some states (q, v), a row each: values of a shape for every state."""
+    x = np.ascontiguousarray(states, dtype=float)
+    wide = len(system.state_names)
+    if x.ndim != 2 or x.shape[1] != wide:
+        raise InputError(f"states of {system.name} are rows of {wide} numbers, got shape {x.shape}")
+    out = np.zeros((len(x), *shape))
+    if not out.size:
+        return out
+    # CasADi runs through all states in one call, and reads and writes NumPy's own memory
+    buffer, run = function.map("many", "serial", len(x), [1], []).buffer()
+    values = system.parameter_values
+    buffer.set_arg(0, x.data)
+    buffer.set_arg(1, values.data)
+    buffer.set_res(0, out.data)
+    run()
+    return out
+
 
 class Points:
     """The named points of a robot, and its skeleton as pairs of their indices; a pair (k, k) is a lone point."""
@@ -97,6 +135,10 @@ class Points:
         self.names = list(self._points)
         self.skeleton = [(self.index(one), self.index(other)) for one, other in system.skeleton]
 
+    def owner(self, name: str) -> str:
+        """The body that a point belongs to."""
+        return str(self._points[name].body)
+
     def index(self, name: str) -> int:
         """The place of a point."""
         if name not in self._points:
@@ -104,28 +146,24 @@ class Points:
         return self.names.index(name)
 
     def positions(self, states: np.ndarray) -> np.ndarray:
-        """Positions of all points at some states (q, v), m: [state, point, axis]."""
-        return self._evaluate("point positions", states)
+        """Positions of all points at some states (q, v), as pictures show them, x and height: [state, point, axis]."""
+        return flat(self.full_positions(states))
 
     def velocities(self, states: np.ndarray) -> np.ndarray:
-        """Velocities of all points at some states (q, v), m/s: [state, point, axis]."""
-        return self._evaluate("point velocities", states)
+        """Velocities of all points at some states (q, v), along x and upwards, m/s: [state, point, axis]."""
+        return flat(self.full_velocities(states))
 
-    def _evaluate(self, what: str, states: np.ndarray) -> np.ndarray:
-        x = np.ascontiguousarray(states, dtype=float)
-        wide = len(self.system.state_names)
-        if x.ndim != 2 or x.shape[1] != wide:
-            raise InputError(f"states of {self.system.name} are rows of {wide} numbers, got shape {x.shape}")
-        if not len(x) or not self.names:
-            return np.zeros((len(x), len(self.names), 2))
-        # CasADi runs through all states in one call, and reads and writes NumPy's own memory
-        buffer, run = self._functions[what].map("many", "serial", len(x), [1], []).buffer()
-        values, out = self.system.parameter_values, np.empty((len(x), len(self.names), 2))
-        buffer.set_arg(0, x.data)
-        buffer.set_arg(1, values.data)
-        buffer.set_res(0, out.data)
-        run()
-        return out
+    def full_positions(self, states: np.ndarray) -> np.ndarray:
+        """The positions along all axes of the world that the robot moves in, two or three."""
+        return evaluate(self.system, self._functions["point positions"], states, (len(self.names), self._axes))
+
+    def full_velocities(self, states: np.ndarray) -> np.ndarray:
+        """The velocities along all axes."""
+        return evaluate(self.system, self._functions["point velocities"], states, (len(self.names), self._axes))
+
+    @property
+    def _axes(self) -> int:
+        return self.system.mechanism.dimension
 
     @cached_property
     def _functions(self) -> dict[str, Any]:
@@ -135,7 +173,7 @@ class Points:
     def _make(self) -> dict[str, Any]:
         m = self.system.mechanism
         places = ca.vertcat(*(point.position for point in self._points.values()))
-        speeds = ca.jtimes(places, m.q, m.v)
+        speeds = ca.jtimes(places, m.q, m.qdot)
         given = [ca.vertcat(m.q, m.v), m.p]
         return {
             "point positions": ca.Function("places", given, [ca.densify(places)]),
@@ -147,7 +185,7 @@ def ground_lines(system: HybridSystem) -> list[GroundLine]:
     """The grounds of a robot, each once however many points can meet it."""
     lines: list[GroundLine] = []
     for unit in _grounds(system):
-        x, y, angle = _values(system, *unit.through, unit.slope)
+        x, y, angle = parameter_values_of(system, *unit.through, unit.slope)
         if not any(_same_line(line, x, y, angle) for line in lines):
             lines.append(GroundLine(x, y, angle))
     return lines
@@ -157,12 +195,14 @@ def wheels(system: HybridSystem) -> list[Circle]:
     """The wheels of a robot."""
     names = list(_points(system))
     found = [unit for unit in system.units if isinstance(unit, Wheel)]
-    return [Circle(names.index(unit.point.name), *_values(system, unit.radius)) for unit in found]
+    return [Circle(names.index(unit.point.name), *parameter_values_of(system, unit.radius)) for unit in found]
 
 
 def bars(system: HybridSystem) -> list[Place]:
     """The bars that its grips can hold, each once."""
-    found = [Place(*_values(system, *hold.at, hold.capture)) for hold in _holds(system) if isinstance(hold, Bar)]
+    found = [
+        Place(*parameter_values_of(system, *hold.at, hold.capture)) for hold in _holds(system) if isinstance(hold, Bar)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -171,10 +211,10 @@ def rails(system: HybridSystem) -> list[Rail]:
     found = []
     for hold in _holds(system):
         if isinstance(hold, Line):
-            a, b, c, d = _values(system, *hold.start, *hold.end)
+            a, b, c, d = parameter_values_of(system, *hold.start, *hold.end)
             found.append(Rail((a, b), (c, d), hold.endless))
         elif isinstance(hold, Wall):
-            a, b, angle = _values(system, *hold.through, hold.angle)
+            a, b, angle = parameter_values_of(system, *hold.through, hold.angle)
             found.append(Rail((a, b), (a + math.cos(angle), b + math.sin(angle)), endless=True))
     return list(dict.fromkeys(found))
 
@@ -185,7 +225,7 @@ def contacts(system: HybridSystem) -> list[Contact]:
     for k, unit in enumerate(system.units):
         row = system.first_rows[k]
         if isinstance(unit, (GroundPoint, Wheel)):
-            angle, radius = _values(system, unit.slope, unit.radius if isinstance(unit, Wheel) else 0.0)
+            angle, radius = parameter_values_of(system, unit.slope, unit.radius if isinstance(unit, Wheel) else 0.0)
             found.append(Contact(unit.name, "ground", k, names.index(unit.point.name), row, angle, radius))
         elif isinstance(unit, Grip):
             found.append(Contact(unit.name, "grip", k, names.index(unit.point.name), row))
@@ -203,8 +243,8 @@ def _points(system: HybridSystem) -> dict[str, Any]:
     """All named points, and those of contacts that the mechanism does not list."""
     points = dict(system.mechanism.points)
     for unit in system.units:
-        if unit.kind in (GROUND, GRIP):
-            points.setdefault(unit.point.name, unit.point)  # type: ignore[attr-defined]
+        if (point := getattr(unit, "point", None)) is not None:
+            points.setdefault(point.name, point)
     return points
 
 
@@ -216,7 +256,7 @@ def _holds(system: HybridSystem) -> list[Any]:
     return [hold for unit in system.units if isinstance(unit, Grip) for hold in unit.holds]
 
 
-def _values(system: HybridSystem, *expressions: Any) -> list[float]:
+def parameter_values_of(system: HybridSystem, *expressions: Any) -> list[float]:
     """Numbers of expressions of the parameters, at their values."""
     function = ca.Function("values", [system.mechanism.p], [ca.vertcat(*map(ca.SX, expressions))])
     return [float(value) for value in np.array(function(system.parameter_values)).reshape(-1)]

@@ -36,7 +36,7 @@ def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None
     """
     points = Points(run.system)
     samples, notes = frames(run, points)
-    places, speeds = points.positions(samples.x), points.velocities(samples.x)
+    places, speeds = points.full_positions(samples.x), points.full_velocities(samples.x)
     notes += _doubts(run, points, samples.t, places, speeds)
     groups = [*curves(run, samples), *own_curves(run, samples.t, series or {})]
     events, listed = run.events[:MOST_EVENTS], len(run.events)
@@ -49,7 +49,7 @@ def run_record(run: Trajectory, name: str = "", series: Mapping[str, Any] | None
         "meaning": run.status.meaning,
         "start": run.start_time,
         "end": run.end_time,
-        "dimension": 2,
+        "dimension": run.system.mechanism.dimension,
         "t": packed(samples.t, exact=True),
         "points": {
             "names": list(points.names),
@@ -106,7 +106,7 @@ def _doubts(run: Trajectory, points: Points, t: np.ndarray, places: np.ndarray, 
         return []
     h = step[some, None, None]
     drawn = 0.5 * (places[some] + places[some + 1]) + 0.125 * h * (speeds[some] - speeds[some + 1])
-    off = np.abs(drawn - points.positions(run.at(middle[some])))
+    off = np.abs(drawn - points.full_positions(run.at(middle[some])))
     off = float(off[np.isfinite(off)].max(initial=0.0))
     size = float(np.ptp(places[np.isfinite(places).all(axis=(1, 2))], axis=(0, 1)).max(initial=0.0))
     if off <= OFF * size:
