@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -11,16 +12,30 @@ import pytest
 from saltus import robots
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem, as_urdf, write_urdf
-from saltus.mechanism import Fixed, Mechanism, Prismatic, Revolute, lint_urdf, read_urdf
+from saltus.mechanism import Cylinder, Fixed, Floating, Mechanism, Prismatic, Revolute, lint_urdf, read_urdf
 
 pin = pytest.importorskip("pinocchio")
 
-PLANAR = [name for name in robots.robot_names() if robots.find_robot(name).mechanism.dimension == 2]
-KNOWN = ["arm", "block", "bouncing_ball", "disc", "double_pendulum", "hopper", "monkeybot", "pendulum", "rimless_wheel", "rod"]
+KNOWN = {"arm", "block", "bouncing_ball", "disc", "double_pendulum"}
+KNOWN |= {"hopper", "monkeybot", "pendulum", "rimless_wheel", "rod", "segway"}
+
+
+def standard(system):
+    """Whether a robot is in the plane and has no joints of its own kind."""
+    known = (Fixed, Floating, Prismatic, Revolute)
+    return all(isinstance(body.joint, known) for body in system.mechanism.bodies.values())
+
+
+PLANAR = [name for name in robots.robot_names() if standard(robots.find_robot(name))]
 
 
 def test_all_planar_robots_are_here():
-    assert set(KNOWN) <= set(PLANAR)
+    assert set(PLANAR) >= KNOWN
+
+
+def test_a_joint_of_its_own_kind_is_refused():
+    with pytest.raises(InputError, match="hangs by a joint of its own kind, Rolling"):
+        as_urdf(robots.find_robot("segway_reduced"))
 
 
 def pendulum_on_a_cart():
@@ -59,7 +74,6 @@ def test_equations_of_motion(name):
     model = pin.buildModelFromXML(as_urdf(system).text)
     model.gravity.linear = np.array([0, 0, -float(system.values["g"])])
     data, random = model.createData(), np.random.default_rng(3)
-    assert sorted(model.names)[: m.nq] == sorted(m.coordinates)[: m.nq] or set(m.coordinates) < set(model.names)
     joints = [model.joints[model.getJointId(coordinate)] for coordinate in m.coordinates]
     places = [joint.idx_v for joint in joints]
     for _ in range(10):
@@ -121,6 +135,18 @@ def test_limits_friction_and_parameters_are_written(tmp_path):
     assert [line.split(":")[0] for line in left_out] == ["Grip hand", "Grip tip"]
 
 
+def test_shapes_are_written():
+    """A wheel in the plane: its axis points out of it, which is along -Y in the file."""
+    m = Mechanism("wheel")
+    body = m.body("b", Floating("x", "y", "a"), mass=1.0, inertia=1.0)
+    m.shape(body, Cylinder(0.3, 0.1), at=(0.1, 0.2, 0.3), colour="#ff0000")
+    (shape,) = read_urdf(as_urdf(m).text).shapes
+    assert shape.form == Cylinder(0.3, 0.1)
+    assert shape.at == (0.1, -0.3, 0.2)
+    np.testing.assert_allclose(shape.turn @ [0, 0, 1], [0, -1, 0], atol=1e-15)
+    assert shape.colour == (1, 0, 0, 1)
+
+
 def test_visuals_lie_along_the_links():
     root = ElementTree.fromstring(as_urdf(robots.find_robot("double_pendulum")).text)
     for link, length in (("link1", "L1"), ("link2", "L2")):
@@ -133,8 +159,6 @@ def test_visuals_lie_along_the_links():
 @pytest.mark.parametrize("name", ["claptrap", "claptrap_arms"])
 def test_robots_in_space_come_back(name, tmp_path):
     """Read, written and read again: the same masses and the same joints."""
-    from pathlib import Path
-
     path = Path(robots.__file__).parent / "urdf" / f"{name}.urdf"
     first = read_urdf(path)
     write_urdf(first, tmp_path / "again.urdf")
@@ -142,6 +166,9 @@ def test_robots_in_space_come_back(name, tmp_path):
     assert again.coordinates == first.coordinates
     values = {key: parameter.value for key, parameter in first.parameters.items()}
     assert {key: again.parameters[key].value for key in values} == values
+    assert [(shape.body, shape.form) for shape in again.shapes] == [(shape.body, shape.form) for shape in first.shapes]
+    for one, other in zip(again.shapes, first.shapes, strict=True):
+        np.testing.assert_allclose(one.turn, other.turn, atol=1e-15)
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):

@@ -21,10 +21,26 @@ from saltus._write import check_path, write
 from saltus.contact import JointUnit, Wheel
 from saltus.errors import InputError
 from saltus.hybrid._system import HybridSystem
-from saltus.mechanism import Body, Fixed, Floating, FreeFlyer, Hinge, Mechanism, Prismatic, Revolute, Slider, Weld
+from saltus.mechanism import (
+    Body,
+    Box,
+    Cylinder,
+    Fixed,
+    Floating,
+    FreeFlyer,
+    Hinge,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    Shape,
+    Slider,
+    Weld,
+)
 
 # What stands for no limit where URDF wants a number.
 ENDLESS = 1e6
+# The axes of a robot in the plane, the third of which points out of it, in those of the file.
+UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
 @dataclass
@@ -157,6 +173,11 @@ class _Writer:
             self.joints.append(self._one(joint, parent, child))
 
     def _one(self, joint: Any, parent: str, child: str) -> _Placed:
+        if not isinstance(joint, Fixed | Weld | Revolute | Hinge | Prismatic | Slider):
+            raise InputError(
+                f"{self.system.name}: body {child!r} hangs by a joint of its own kind, {type(joint).__name__}, "
+                "which URDF cannot say"
+            )
         at, turn = self.place(joint.at), self._turn(joint)
         if isinstance(joint, Fixed | Weld):
             return _Placed(f"{child}_fixed", "fixed", parent, child, at, turn)
@@ -165,20 +186,18 @@ class _Writer:
             return _Placed(joint.name, "continuous", parent, child, at, turn, axis, joint.name)
         if isinstance(joint, Hinge):
             return _Placed(joint.name, "continuous", parent, child, at, turn, joint.axis, joint.name)
-        if isinstance(joint, Prismatic | Slider):
-            axis = self.place(joint.axis)
-            length = math.hypot(*axis)
-            if abs(length - 1) > 1e-12:
-                raise InputError(
-                    f"{self.system.name}: the axis of {joint.name} is {length:g} long; URDF has axes of length one"
-                )
-            return _Placed(joint.name, "prismatic", parent, child, at, turn, axis, joint.name)
-        raise InputError(f"{self.system.name}: body {child!r} hangs by {joint!r}, which URDF cannot say")
+        along = self.place(joint.axis)
+        length = math.hypot(*along)
+        if abs(length - 1) > 1e-12:
+            raise InputError(
+                f"{self.system.name}: the axis of {joint.name} is {length:g} long; URDF has axes of length one"
+            )
+        return _Placed(joint.name, "prismatic", parent, child, at, turn, along, joint.name)
 
     def _turn(self, joint: Any) -> tuple[float, float, float]:
         if self.flat:
             return 0.0, -self.value(getattr(joint, "offset", 0)) + 0.0, 0.0
-        return (0.0, 0.0, 0.0) if joint.turn is None else _angles(np.array(ca.DM(ca.SX(joint.turn))))
+        return (0.0, 0.0, 0.0) if joint.turn is None else _angles(np.array(ca.DM(ca.SX(joint.turn)), dtype=float))
 
     def _between(self, name: str) -> str:
         """A link of no body, between two joints."""
@@ -231,8 +250,12 @@ class _Writer:
         ]
 
     def _visuals(self) -> Iterable[tuple[str, str]]:
-        """Cylinders along the skeleton and wheels, each with the link that it moves with."""
+        """What links look like: their shapes, or cylinders along the skeleton and wheels."""
         m = self.mechanism
+        for shape in m.shapes:
+            yield shape.body or "world", self._shape(shape)
+        if m.shapes:
+            return
         for first, second in dict.fromkeys(self.system.skeleton):
             one, other = m.points[first], m.points[second]
             for body in (m.bodies.get(one.body), m.bodies.get(other.body)):
@@ -241,10 +264,26 @@ class _Writer:
                     yield body.name, _rod(*ends)
                     break
         for unit in self.system.units:
-            if isinstance(unit, Wheel):
-                ends = self._rigid(unit.body, unit.point.position, unit.point.position)
+            if isinstance(unit, Wheel) and self.flat:
+                ends = self._rigid(unit.body, unit.point.position)
                 if ends is not None:
-                    yield unit.body.name, _visual(ends[0], (math.pi / 2, 0.0, 0.0), self.value(unit.radius), 0.02)
+                    yield (
+                        unit.body.name,
+                        _visual(ends[0], (math.pi / 2, 0.0, 0.0), _cylinder(self.value(unit.radius), 0.02)),
+                    )
+
+    def _shape(self, shape: Shape) -> str:
+        x, y, z = map(self.value, shape.at)
+        lengths = [self.value(length) for length in shape.form.lengths]
+        if isinstance(shape.form, Box):
+            geometry = f"<box size={_numbers(lengths)}/>"
+        elif isinstance(shape.form, Cylinder):
+            geometry = _cylinder(*lengths)
+        else:
+            geometry = f'<sphere radius="{lengths[0]!r}"/>'
+        # in the plane the third axis points to who looks at it, along -Y
+        at, turn = ((x, -z, y), UPRIGHT @ shape.turn) if self.flat else ((x, y, z), shape.turn)
+        return _visual(np.array(at), _angles(turn), geometry, shape.colour)
 
     def _rigid(self, body: Body, *positions: Any) -> list[np.ndarray] | None:
         """Points in the axes of a body, as the file has them, or none if they do not move with it."""
@@ -291,18 +330,20 @@ def _rod(start: np.ndarray, end: np.ndarray) -> str:
     along = end - start
     length = float(np.linalg.norm(along))
     if length < 1e-9:
-        return _visual(start, (0.0, 0.0, 0.0), 0.02, None)
+        return _visual(start, (0.0, 0.0, 0.0), '<sphere radius="0.02"/>')
     turn = (0.0, math.atan2(math.hypot(along[0], along[1]), along[2]), math.atan2(along[1], along[0]))
-    return _visual((start + end) / 2, turn, 0.03 * length, length)
+    return _visual((start + end) / 2, turn, _cylinder(0.03 * length, length))
 
 
-def _visual(at: np.ndarray, turn: tuple[float, ...], radius: float, length: float | None) -> str:
-    shape = (
-        f'<sphere radius="{radius!r}"/>' if length is None else f'<cylinder radius="{radius!r}" length="{length!r}"/>'
-    )
+def _cylinder(radius: float, length: float) -> str:
+    return f'<cylinder radius="{radius!r}" length="{length!r}"/>'
+
+
+def _visual(at: np.ndarray, turn: tuple[float, ...], geometry: str, colour: Any = None) -> str:
+    material = "" if colour is None else f'\n      <material name=""><color rgba={_numbers(colour)}/></material>'
     return (
         f"    <visual>\n      <origin xyz={_numbers(at)} rpy={_numbers(turn)}/>\n"
-        f"      <geometry>{shape}</geometry>\n    </visual>"
+        f"      <geometry>{geometry}</geometry>{material}\n    </visual>"
     )
 
 
