@@ -36,6 +36,16 @@ class JointLimits:
     friction: float
     unit: str
 
+    @property
+    def ranged(self) -> bool:
+        """Whether it has a range with room in it."""
+        return self.lower < self.upper and (self.lower > -math.inf or self.upper < math.inf)
+
+    @property
+    def middle(self) -> float:
+        """The middle of its range."""
+        return (self.lower + self.upper) / 2
+
 
 @dataclass(frozen=True)
 class Imported:
