@@ -71,7 +71,7 @@ def check_command(
     target: Annotated[str, typer.Argument(help="A file (.py or .urdf), a name, or robots/name and the like.")],
     as_json: Json = False,
 ) -> None:
-    """Hold a robot, controller, law or method to what every one of its kind must satisfy, or look through a URDF file."""
+    """Hold a robot, controller, law or method to what every one of its kind must satisfy, or lint a URDF file."""
     from saltus.conformance import check
     from saltus.robots._from_urdf import UrdfName
 

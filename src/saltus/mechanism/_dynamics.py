@@ -101,8 +101,8 @@ class Dynamics:
 class MassSolver:
     """Solve M x = b by an unrolled L D L^T that skips structural zeros; two by two by one division.
 
-    The pivots are positive exactly where M is positive definite. A tree that is factored from its leaves to its root keeps
-    the zeros between its branches [featherstone2008, 6.5]; the other way round they fill.
+    The pivots are positive exactly where M is positive definite. A tree that is factored from its leaves to its root
+    keeps the zeros between its branches [featherstone2008, 6.5]; the other way round they fill.
     """
 
     def __init__(self, M: Any, *, leaves_first: bool = False):
