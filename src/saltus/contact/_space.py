@@ -1,4 +1,4 @@
-"""Contacts with a level ground in space: a point, and a wheel that rolls; each sticks, slips in any direction or leaves.
+"""Contacts with a level ground in space: points and wheels that stick or roll, slip in any direction, or leave it.
 
 The functions with lower-case names and scalar arguments are the whole of their behaviour; the
 engine compiles them. Rows are forward, normal, sideways. What slips has one status, since it may slip in any direction;

@@ -104,7 +104,7 @@ def follow_slides(I, D):
 
 @compiled
 def astray(I, D, h):
-    """Whether the end of a step slips in space in quite another direction than its start, but for one that has stopped."""
+    """Whether a step ends in a slip in space whose direction is quite another than at its start."""
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
             row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
