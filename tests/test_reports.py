@@ -22,6 +22,7 @@ VERBS = {
     "run": "run hopper --profile paper",
     "graph": "graph hopper",
     "laws": "laws hopper --profile paper --law plastic --law newton",
+    "linearize": "linearize disc",
     "painleve": "painleve hopper --x theta1=0:180deg:7 --y theta2=-180deg:180deg:7",
     "gait": f"gait monkeybot --start {SWING} --iterate 3",
     "map": "map monkeybot --x dtheta1=0:2:5 --y dtheta2=10:12:5",

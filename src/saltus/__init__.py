@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from saltus import conformance, contact, control, errors, mechanism, registry, robots
     from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
+    from saltus.control import Linear, linearize, linearize_along
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
     from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph
     from saltus.mechanism import Mechanism
@@ -24,6 +25,7 @@ _WHERE = {
     "Trajectory": "saltus.engine",
     "Event": "saltus.engine",
     "Command": "saltus.engine",
+    **dict.fromkeys(("Linear", "linearize", "linearize_along"), "saltus.control"),
     "Mechanism": "saltus.mechanism",
     "HybridSystem": "saltus.hybrid",
     "ModeGraph": "saltus.hybrid",
@@ -46,6 +48,7 @@ __all__ = [
     "HybridSystem",
     "JointUnit",
     "Line",
+    "Linear",
     "Mechanism",
     "ModeGraph",
     "Profile",
@@ -57,6 +60,8 @@ __all__ = [
     "contact",
     "control",
     "errors",
+    "linearize",
+    "linearize_along",
     "mechanism",
     "mode_graph",
     "registry",

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from saltus.hybrid import HybridSystem
 
 # What verbs that run a robot have in common.
-ControllerName = Annotated[str | None, typer.Option("--controller", help="Which controller; see `saltus list`.")]
+ControllerName = Annotated[
+    str | None,
+    typer.Option("--controller", help="Which controller: none, one of the robot's own, or of `saltus list`."),
+]
 ControllerOptions = Annotated[list[str] | None, typer.Option("--control", help="A controller's option, name=value.")]
 ProfileName = Annotated[str | None, typer.Option("--profile", help="A ready experiment of this robot.")]
 Parameters = Annotated[list[str] | None, typer.Option("--set", help="A parameter, name=value.")]
@@ -130,7 +133,7 @@ def experiment(
         chosen = system.profiles[profile]
         acting, start, until = chosen.controller, dict(chosen.start), until if until is not None else chosen.until
     elif controller is not None:
-        acting = _controller(controller, pairs(control, "--control"))
+        acting = find_acting(system, controller, pairs(control, "--control"))
     elif control:
         raise InputError("--control needs --controller")
     return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
@@ -141,10 +144,36 @@ def exit_after(failure: Failure | None) -> None:
         raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
 
 
-def _controller(name: str, options: Mapping[str, str]) -> Any:
-    from saltus.control import find_controller
+def find_acting(system: HybridSystem, name: str, options: Mapping[str, str]) -> Any:
+    """The controller of that name: none, one of the robot's own, or a registered one."""
+    from saltus.control import controller_names, find_controller
 
+    if name == "none":
+        if options:
+            raise InputError("--controller none takes no --control options")
+        return None
+    if name in system.controllers:
+        own = system.controllers[name]
+        return dataclasses.replace(own, **_options(type(own), name, options)) if options else own
+    if name not in controller_names():
+        raise unknown_name("controller", name, ["none", *system.controllers, *controller_names()], system.name)
     kind = find_controller(name)
+    values = _options(kind, name, options)
+    lacking = [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.name not in values and field.default is field.default_factory is dataclasses.MISSING
+    ]
+    if lacking:
+        raise InputError(
+            f"controller {name} needs {', '.join(lacking)}, as --control {lacking[0]}=...; its options are "
+            f"{', '.join(sorted(field.name for field in dataclasses.fields(kind)))}"
+        )
+    return kind(**values)
+
+
+def _options(kind: Any, name: str, options: Mapping[str, str]) -> dict[str, Any]:
+    """Options of a controller, as values."""
     fields = {field.name: field.type for field in dataclasses.fields(kind)}
     values: dict[str, Any] = {}
     for key, text in options.items():
@@ -157,14 +186,4 @@ def _controller(name: str, options: Mapping[str, str]) -> Any:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
             values[key] = number(text, f"--control {key}")
-    lacking = [
-        field.name
-        for field in dataclasses.fields(kind)
-        if field.name not in values and field.default is field.default_factory is dataclasses.MISSING
-    ]
-    if lacking:
-        raise InputError(
-            f"controller {name} needs {', '.join(lacking)}, as --control {lacking[0]}=...; its options are "
-            f"{', '.join(sorted(fields))}"
-        )
-    return kind(**values)
+    return values

@@ -40,6 +40,7 @@ def _robot(name: str) -> dict[str, Any]:
         "units": {unit.name: list(unit.statuses) for unit in system.units},
         "guards": {guard.name: f"{guard.action}: {guard.about}" for guard in system.guards}
         | dict.fromkeys(system.contact_guards, "record: of a contact; may be terminal"),
+        "controllers": {name: str(one) for name, one in system.controllers.items()},
         "profiles": {name: profile.about for name, profile in system.profiles.items()},
         "start": dict(system.start),
         "until": system.until,

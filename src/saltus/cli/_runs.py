@@ -37,7 +37,7 @@ from saltus.cli._words import Json, Progress, Robot, folder, print_json
 from saltus.errors import InputError
 
 if TYPE_CHECKING:
-    from saltus.engine import Trajectory
+    from saltus.engine import NeededFriction, Trajectory
 
 
 @app.command("run")
@@ -148,8 +148,16 @@ def draw_run(run: Trajectory, out: Path) -> None:
 
 
 def run_facts(run: Trajectory) -> dict[str, Any]:
-    """A run in short, for JSON, with the impact law of each unit that has one."""
-    return run.to_dict() | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+    """A run in short, for JSON, with the impact law of each unit that has one and what ideal contacts needed."""
+    needed = _needed(run)
+    told = {"needed_friction": {unit: one.to_dict() for unit, one in needed.items()}} if needed else {}
+    return run.to_dict() | told | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+
+
+def _needed(run: Trajectory) -> dict[str, NeededFriction]:
+    """What contacts that never slip needed to do so."""
+    ideal = {run.system.units[k].name for k in run.system.ideal_units}
+    return {unit: one for unit, one in run.needed_friction().items() if unit in ideal} if ideal else {}
 
 
 def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], as_json: bool) -> None:
@@ -180,6 +188,8 @@ def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, P
         print(f"  and {len(run.events) - len(shown)} more")
     for name, figure in run.figures.items():
         print(f"{name} {figure if figure is None else format(figure, '.12g')}")
+    for unit, needed in _needed(run).items():
+        print(f"friction needed by {unit} {needed.value:.6g} at t = {needed.t:.6g} s")
     print("audit")
     print("\n".join(f"  {line}" for line in str(audit).splitlines()))
     for path in filter(None, written.values()):

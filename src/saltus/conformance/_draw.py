@@ -11,6 +11,7 @@ import numpy as np
 
 from saltus import registry
 from saltus.contact import GRIP, Unit
+from saltus.contact._unit import GROUND
 from saltus.control import PD, Compiled, Constant, Schedule, Sine
 from saltus.engine import Batch, simulate_many
 from saltus.engine._cases import columns
@@ -20,6 +21,9 @@ from saltus.hybrid import HybridSystem
 BATCH = 250
 
 MAX_STEPS, MAX_EVENTS = 20_000, 2_000
+
+# What is asked at most of actuators without a limit, N or N m.
+UNLIMITED = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,7 @@ def draw(system: HybridSystem, count: int, *seed: int) -> Draw:
         "max_events": MAX_EVENTS,
     }
     limits = np.array(_values(system, [actuator.limit for actuator in system.mechanism.actuators.values()], p))
+    limits[limits == math.inf] = UNLIMITED
     controllers = [_controller(system, limit, options["until"], random) for limit in limits]
     names = system.mechanism.parameters
     return Draw(system, x, dict(zip(names, p.T.copy(), strict=True)), controllers, options)
@@ -110,7 +115,8 @@ def _parameter(parameter: Any, value: float, count: int, random: np.random.Gener
     if math.isfinite(lower) and math.isfinite(upper):
         drawn = random.uniform(lower, upper, count)
     else:
-        drawn = (value or 0.3) * 10.0 ** (random.uniform(-1, 1, count) * random.choice([0.4, 1.0], count))
+        usual = value if 0.0 < abs(value) < math.inf else 0.3
+        drawn = usual * 10.0 ** (random.uniform(-1, 1, count) * random.choice([0.4, 1.0], count))
         if lower == -math.inf:
             drawn *= np.where(random.random(count) < 0.05, -1.0, 1.0)
     edges = [edge for edge in (lower, upper) if math.isfinite(edge) and not (parameter.strict and edge == lower)]
@@ -144,6 +150,7 @@ def _starts(
     admissible &= _begun(system, x, p)
     x[~admissible], p[~admissible] = system.state(), system.parameter_values
     _let_slide(system, x, p, random)
+    _let_roll(system, x, p)
     _hold(system, x, p, mode)
     return x, p
 
@@ -229,6 +236,20 @@ def _let_slide(system: HybridSystem, x: np.ndarray, p: np.ndarray, random: np.ra
         J = gradients[run, np.abs(values[run]) < 1e-9]
         for _ in range(2):
             x[run, -nv:] -= np.linalg.pinv(J) @ (J @ x[run, -nv:])
+
+
+def _let_roll(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> None:
+    """Let nothing slip on the ground that never does; bring it to rest where rounding still would."""
+    grounded = [unit for unit in system.units if unit.kind == GROUND]
+    if not grounded or not (_values(system, [unit.coefficients[0] for unit in grounded], p) == math.inf).any():
+        return
+    gaps = columns(system.ground_motion(), x, p)[0].reshape(len(x), -1, 3)[:, :, 0]
+    for run in np.flatnonzero((gaps <= 1e-9).any(axis=1)):
+        one = system.with_parameters(**dict(zip(system.values, p[run].tolist(), strict=True)))
+        if one.slipping(x[run]):
+            x[run] = one.consistent(x[run])
+        if one.slipping(x[run]):
+            x[run, -system.mechanism.nv :] = 0.0
 
 
 def _hold(system: HybridSystem, x: np.ndarray, p: np.ndarray, mode: dict[str, str]) -> None:

@@ -44,6 +44,9 @@ OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "sta
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
 CONDITION, SPEED = 1e10, 1e3
 
+# Friction that nothing overcomes, as a number to calculate with.
+ENDLESS = 1e3
+
 
 def faults(batch: Batch, every: int = 200) -> list[Fault]:
     """Everything wrong with the runs of a batch; one of ``every`` is made again for the whole of its audit."""
@@ -222,7 +225,7 @@ def friction_decides(batch: Batch, run: int) -> bool:
             held += [row, row + 1]
         elif unit.law is not None and abs(gaps.ravel()[k]) < 1e-6 * (1 + np.abs(batch.states[run]).max()):
             sliding.append(row)
-            friction.append(coefficients[k][0])
+            friction.append(min(coefficients[k][0], ENDLESS))
     A = J @ np.linalg.solve(mass, J.T)
     if held:
         inner = A[np.ix_(held, held)]

@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 
 from saltus.conformance._violation import require, require_close, require_documented
-from saltus.engine import Trajectory, simulate
+from saltus.engine import Control, Trajectory, simulate
+from saltus.engine._simulate import bind
 from saltus.hybrid import HybridSystem
 from saltus.robots import find_robot
 
@@ -43,6 +44,14 @@ def parameters_have_units_and_say_what_they_are(name: str) -> None:
     for parameter in find_robot(name).mechanism.parameters.values():
         require(parameter.unit.strip(), f"parameter {parameter.name!r} has no unit; write '1' if it is a plain number")
         require(parameter.about.strip(), f"parameter {parameter.name!r} does not say what it is")
+
+
+def own_controllers_can_be_bound(name: str) -> None:
+    """Every controller that it names is one, and fits it."""
+    system = find_robot(name)
+    for key, controller in system.controllers.items():
+        require(key != "none", "a controller of its own is named none, which means no controller at all")
+        require(isinstance(bind(controller, system), Control), f"controller {key!r} cannot be bound")
 
 
 # -- the equations -----------------------------------------------------------------------------------
@@ -287,6 +296,7 @@ CHECKS = (
     robot_can_be_built,
     description_is_complete,
     parameters_have_units_and_say_what_they_are,
+    own_controllers_can_be_bound,
     mass_matrix_is_symmetric_and_positive_definite,
     kinetic_energy_is_that_of_the_mass_matrix,
     power_put_in_is_the_rate_of_energy,

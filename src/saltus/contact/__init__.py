@@ -7,13 +7,15 @@ from saltus.contact._ground import GroundPoint, Wheel
 from saltus.contact._joint import JointUnit
 from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, law_names, law_of, newton, plastic
 from saltus.contact._pivot import Pivot
-from saltus.contact._unit import GRIP, JUMP, SLOTS, Unit
+from saltus.contact._space import SpatialPoint, SpatialWheel
+from saltus.contact._unit import GRIP, JUMP, SLOTS, SPACE, Unit
 
 __all__ = [
     "GRIP",
     "JUMP",
     "MOST_COEFFICIENTS",
     "SLOTS",
+    "SPACE",
     "Bar",
     "Equations",
     "Grip",
@@ -22,6 +24,8 @@ __all__ = [
     "Law",
     "Line",
     "Pivot",
+    "SpatialPoint",
+    "SpatialWheel",
     "Unit",
     "Wall",
     "Wheel",

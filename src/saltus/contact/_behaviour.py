@@ -6,7 +6,22 @@ from saltus._native import compiled
 from saltus.contact import _grip as grip
 from saltus.contact import _ground as ground
 from saltus.contact import _joint as joint
-from saltus.contact._unit import GRIP, GROUND, POSITION, REACH, SPEED
+from saltus.contact import _space as space
+from saltus.contact._unit import GRIP, GROUND, JOINT, POSITION, REACH, SPACE, SPEED
+
+
+@compiled
+def on_ground(kind):
+    """Whether a unit meets a ground: its second row is normal to that."""
+    return kind in (GROUND, SPACE)
+
+
+@compiled
+def row_count(kind):
+    """How many rows a unit has."""
+    if kind == SPACE:
+        return 3
+    return 1 if kind == JOINT else 2
 
 
 @compiled
@@ -14,6 +29,8 @@ def guard_kinds(kind, status, c0, c1, c2):
     """How each of the three guards of a status is evaluated."""
     if kind == GROUND:
         return ground.guard_kinds(status, c0)
+    if kind == SPACE:
+        return space.guard_kinds(status, c0)
     if kind == GRIP:
         return grip.guard_kinds(status)
     return joint.guard_kinds(status, c1, c2)
@@ -21,9 +38,14 @@ def guard_kinds(kind, status, c0, c1, c2):
 
 @compiled
 def guard_values(kind, status, r0, r1, v0, reach, f0, f1, c0, c1, c2):
-    """The guards of a status, positive inside, from positions, velocities and forces of its rows."""
+    """The guards of a status, positive inside, from positions, velocities and forces of its rows.
+
+    In space the first velocity is that along the direction of slip, and the first force the size of friction.
+    """
     if kind == GROUND:
         return ground.guard_values(status, r1, v0, f0, f1, c0)
+    if kind == SPACE:
+        return space.guard_values(status, r1, v0, f0, f1, c0)
     if kind == GRIP:
         return grip.guard_values(status, reach)
     return joint.guard_values(status, r0, v0, f0, c0, c1, c2)
@@ -32,7 +54,7 @@ def guard_values(kind, status, r0, r1, v0, reach, f0, f1, c0, c1, c2):
 @compiled
 def guard_stuff(kind, status, slot):
     """What a kinematic guard is made of, and of which row."""
-    if kind == GROUND:
+    if on_ground(kind):
         return (POSITION, 1) if slot == 0 else (SPEED, 0)
     if kind == GRIP:
         return REACH, 0
@@ -44,6 +66,8 @@ def edge(kind, status, slot, c0):
     """Where a guard leads: a status, IMPACT or TEST."""
     if kind == GROUND:
         return ground.edge(status, slot)
+    if kind == SPACE:
+        return space.edge(status, slot)
     if kind == GRIP:
         return grip.edge(status)
     return joint.edge(status, slot, c0)
@@ -53,7 +77,9 @@ def edge(kind, status, slot, c0):
 def candidates(kind, status, ended, touch, still, v0, c0):
     """The statuses, as bits, that a unit may take next."""
     if kind == GROUND:
-        return ground.candidates(ended, v0, still) if touch == 1 else 1 << ground.OPEN
+        return ground.candidates(ended, v0, still, c0) if touch == 1 else 1 << ground.OPEN
+    if kind == SPACE:
+        return space.candidates(ended, still, c0) if touch == 1 else 1 << space.OPEN
     if kind == GRIP:
         return 1 << status
     return joint.candidates(ended, touch, still, v0, c0)
@@ -64,6 +90,8 @@ def margins(kind, status, touch, still, f0, f1, a0, a1, c0):
     """Two numbers that are positive where a status is consistent, and whether each is a force."""
     if kind == GROUND:
         return ground.margins(status, touch, still, f0, f1, a0, a1, c0)
+    if kind == SPACE:
+        return space.margins(status, touch, still, f0, f1, a0, a1, c0)
     if kind == GRIP:
         return 1.0e300, 1.0e300, True, True
     margin, force = joint.margins(status, touch, still, f0, a0, c0)
@@ -75,6 +103,12 @@ def presumed(kind, status, touch, still, v0, c0):
     """What a unit's status will most likely be, before the forces are known."""
     if kind == GRIP:
         return status
+    if kind == SPACE:
+        if touch == 0:
+            return space.OPEN
+        if status != space.OPEN:
+            return status
+        return space.STICK if still else space.SLIP
     if kind == GROUND:
         if touch == 0:
             return ground.OPEN
@@ -95,7 +129,7 @@ def presumed(kind, status, touch, still, v0, c0):
 @compiled
 def touching(kind, status):
     """Whether a status rests on something: 1, or 2 at the upper stop of a joint."""
-    if kind == GROUND:
+    if on_ground(kind):
         return 0 if status == ground.OPEN else 1
     if kind == GRIP:
         return 1 if status == grip.CLOSED else 0
@@ -107,7 +141,7 @@ def touching(kind, status):
 @compiled
 def holds(kind, status):
     """Whether the unit's first row stands still."""
-    if kind == GROUND:
+    if on_ground(kind):
         return status == ground.STICK
     if kind == GRIP:
         return status == grip.CLOSED
@@ -119,6 +153,8 @@ def slides(kind, status):
     """Whether the unit's first row moves in one direction only, which its second guard watches."""
     if kind == GRIP:
         return False
+    if kind == SPACE:
+        return status == space.SLIP
     return status == ground.SLIP_PLUS or status == ground.SLIP_MINUS
 
 
@@ -151,6 +187,8 @@ def guard_values_of(kind, status, r, v, reach, f, coefficients):  # type: ignore
 def _guard_values(kind, status, r0, r1, v0, reach, f0, f1, c0, c1, c2):  # type: ignore[no-untyped-def]
     if kind == GROUND:
         return ground.guard_values.py_func(status, r1, v0, f0, f1, c0)
+    if kind == SPACE:
+        return space.guard_values.py_func(status, r1, v0, f0, f1, c0)
     if kind == GRIP:
         return grip.guard_values.py_func(status, reach)
     return joint.guard_values.py_func(status, r0, v0, f0, c0, c1, c2)
@@ -159,6 +197,8 @@ def _guard_values(kind, status, r0, r1, v0, reach, f0, f1, c0, c1, c2):  # type:
 def _guard_kinds(kind, status, c0, c1, c2):  # type: ignore[no-untyped-def]
     if kind == GROUND:
         return ground.guard_kinds.py_func(status, c0)
+    if kind == SPACE:
+        return space.guard_kinds.py_func(status, c0)
     if kind == GRIP:
         return grip.guard_kinds.py_func(status)
     return joint.guard_kinds.py_func(status, c1, c2)

@@ -10,7 +10,9 @@ def rebound(A, free, target, mu, out, info):
     """Stick if the impulse that stops all sliding lies in the cone, else slide on its edge.
 
     Arguments as for a law (`saltus.contact.laws`); ``target`` is the normal velocity afterwards.
-    Returns 1 where sliding friction alone would drive the point into the ground.
+    Returns 1 where sliding friction alone would drive the point into the ground. Infinite friction
+    that could stop all sliding only by pulling at the ground does what ever larger friction tends
+    to: it acts along the ground alone, until the point no longer approaches, and leaves the rest.
     """
     # Notation: [glocker2001]; sigma is the direction of sliding after the impact.
     out[0] = out[1] = 0.0
@@ -20,7 +22,8 @@ def rebound(A, free, target, mu, out, info):
     if need < 0.0:
         return 0
     info[0] = 1.0 if target == 0.0 else 0.0
-    if need == 0.0:
+    ideal = mu == math.inf
+    if need == 0.0 and not (ideal and free[0] != 0.0):
         info[1] = 1.0 if free[0] == 0.0 else 0.0
         return 0
     det = A[0] * A[3] - A[1] * A[2]
@@ -29,6 +32,14 @@ def rebound(A, free, target, mu, out, info):
         stick_n = (A[0] * need + A[2] * free[0]) / det
     else:
         stick_t, stick_n = 0.0, need / A[3]  # the point can move in one direction only
+    if ideal:
+        # without limit the least pressure is enough, and what rounding makes of none is none
+        if stick_n * det < -1e-14 * (abs(A[0] * need) + abs(A[2] * free[0])):
+            out[0] = need / A[2]
+            return 0
+        out[0], out[1] = stick_t, max(stick_n, 0.0)
+        info[1] = 1.0
+        return 0
     if stick_n >= 0.0 and abs(stick_t) <= mu * stick_n * (1.0 + 1e-14) + 1e-15 * stick_n:
         out[0], out[1] = stick_t, stick_n
         info[1] = 1.0
@@ -40,3 +51,78 @@ def rebound(A, free, target, mu, out, info):
     out[1] = need / along
     out[0] = -sigma * mu * out[1]
     return 0
+
+
+@compiled
+def plastic_in_space(A, free, target):
+    """The impulse (t, n, s) that stops all sliding and gives a normal velocity, by Cramer's rule."""
+    a, b, c = -free[0], target - free[1], -free[2]
+    one = A[4] * A[8] - A[5] * A[7]
+    two = A[3] * A[8] - A[5] * A[6]
+    three = A[3] * A[7] - A[4] * A[6]
+    det = A[0] * one - A[1] * two + A[2] * three
+    if not det > 1e-14 * A[0] * A[4] * A[8]:
+        return 0.0, b / A[4], 0.0  # it cannot move in every direction
+    t = (a * one - A[1] * (b * A[8] - A[5] * c) + A[2] * (b * A[7] - A[4] * c)) / det
+    n = (A[0] * (b * A[8] - A[5] * c) - a * two + A[2] * (A[3] * c - b * A[6])) / det
+    s = (A[0] * (A[4] * c - b * A[7]) - A[1] * (A[3] * c - b * A[6]) + a * three) / det
+    return t, n, s
+
+
+@compiled
+def _slide(A, free, need, mu, angle):
+    """Sliding on along a direction: how far it turns from that, how fast it slides along it, and the normal impulse."""
+    c, s = math.cos(angle), math.sin(angle)
+    along = A[4] - mu * (c * A[3] + s * A[5])
+    if not along > 0.0:
+        return math.nan, math.nan, math.nan
+    n = need / along
+    v_t = free[0] + n * (A[1] - mu * (c * A[0] + s * A[2]))
+    v_s = free[2] + n * (A[7] - mu * (c * A[6] + s * A[8]))
+    return c * v_s - s * v_t, c * v_t + s * v_s, n
+
+
+# Directions that are looked at for one in which sliding goes on.
+DIRECTIONS = 64
+
+
+@compiled
+def rebound_in_space(A, free, target, mu, out, info):
+    """As `rebound`, in space: what does not stick slides on in the direction against which friction acts."""
+    out[0] = out[1] = out[2] = 0.0
+    info[0] = info[1] = 0.0
+    info[2] = math.nan
+    need = target - free[1]
+    if need < 0.0:
+        return 0
+    info[0] = 1.0 if target == 0.0 else 0.0
+    if need == 0.0:
+        info[1] = 1.0 if free[0] == 0.0 and free[2] == 0.0 else 0.0
+        return 0
+    t, n, s = plastic_in_space(A, free, target)
+    size = math.hypot(t, s)
+    if n >= 0.0 and (mu == math.inf or size <= mu * n * (1.0 + 1e-14) + 1e-15 * n):
+        out[0], out[1], out[2] = t, n, s
+        info[1] = 1.0
+        return 0
+    # from the direction against the force that would stop it, round the circle both ways
+    middle = math.atan2(-s, -t)
+    for k in range(DIRECTIONS):
+        half = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
+        low = middle + (half - 0.5) * 2.0 * math.pi / DIRECTIONS
+        high = low + 2.0 * math.pi / DIRECTIONS
+        at_low, at_high = _slide(A, free, need, mu, low)[0], _slide(A, free, need, mu, high)[0]
+        if not at_low * at_high <= 0.0:
+            continue
+        for _ in range(60):
+            angle = 0.5 * (low + high)
+            turn = _slide(A, free, need, mu, angle)[0]
+            if turn * at_low > 0.0:
+                low = angle
+            else:
+                high = angle
+        turn, speed, normal = _slide(A, free, need, mu, high)
+        if speed > 0.0:
+            out[0], out[1], out[2] = -mu * normal * math.cos(high), normal, -mu * normal * math.sin(high)
+            return 0
+    return 1

@@ -1,11 +1,14 @@
 """The ground point and the wheel: what meets a straight ground, sticks or rolls on it, slips or leaves it.
 
+Where friction is infinite nothing slips: contacts stick, as ideal wheels roll, or they are open.
+
 The functions with lower-case names and scalar arguments are the whole of their behaviour; the
 engine compiles them. Rows are tangential, then normal.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,14 +111,15 @@ class _OnGround:
 
     def possible(self, values: list[float]) -> tuple[int, ...]:
         # even without friction a point sticks, where nothing pushes it along the ground
-        return (OPEN, STICK, SLIP_PLUS, SLIP_MINUS)
+        return (OPEN, STICK) if values[0] == math.inf else (OPEN, STICK, SLIP_PLUS, SLIP_MINUS)
 
     def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
-        return EDGES
+        known = self.possible(values)
+        return tuple(one for one in EDGES if one[0] in known and one[2] in known)
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
         friction, *rest = values.T
-        good = np.asarray((friction >= 0) & np.isfinite(friction))
+        good = np.asarray(friction >= 0)
         for declared, value in zip(self.law.declared, rest, strict=True):
             good &= (declared.lower <= value) & (value <= declared.upper)
         return good
@@ -126,7 +130,7 @@ class _OnGround:
             if not declared.lower <= value <= declared.upper:
                 bounds = f"between {declared.lower:g} and {declared.upper:g}"
                 return f"{declared.name} must lie {bounds}, got {value:g}"
-        return f"friction must be finite and not negative, got {friction:g}"
+        return f"friction must not be negative (inf means that it never slips), got {friction:g}"
 
     def blocked(self, clearance: float) -> str:
         return f"point {self.name} is {-clearance:.6g} m below the ground; it must not be"
@@ -141,7 +145,7 @@ class GroundPoint(_OnGround):
     point
         The material point.
     friction
-        Coulomb's coefficient: a number or an expression of the parameters.
+        Coulomb's coefficient: a number or an expression of the parameters; infinite if it never slips.
     law
         What happens at an impact.
     slope
@@ -211,7 +215,7 @@ def guard_kinds(status, mu):
     if status == OPEN:
         return KINEMATIC, NONE, NONE
     if status == STICK:
-        return FORCE, FORCE, FORCE
+        return (FORCE, NONE, NONE) if mu == math.inf else (FORCE, FORCE, FORCE)
     return FORCE, KINEMATIC if mu > 0.0 else NONE, NONE
 
 
@@ -222,7 +226,7 @@ def guard_values(status, gap, v_t, f_t, f_n, mu):
     if status == OPEN:
         return gap, 1.0, 1.0
     if status == STICK:
-        return f_n, mu * f_n - f_t, mu * f_n + f_t
+        return (f_n, 1.0, 1.0) if mu == math.inf else (f_n, mu * f_n - f_t, mu * f_n + f_t)
     if status == SLIP_PLUS:
         return f_n, v_t, 1.0
     return f_n, -v_t, 1.0
@@ -241,9 +245,11 @@ def edge(status, slot):
 
 
 @compiled
-def candidates(status_ended, v_t, still):
+def candidates(status_ended, v_t, still, mu):
     """The statuses, as bits, that a point on the ground with no normal velocity may take next."""
-    if still:
+    if mu == math.inf:
+        bits = (1 << OPEN) | (1 << STICK) if still else 1 << OPEN
+    elif still:
         bits = 15
     elif v_t > 0.0:
         bits = (1 << OPEN) | (1 << SLIP_PLUS)
@@ -272,7 +278,7 @@ def margins(status, touch, still, f_t, f_n, a_t, a_n, mu):
     if status == OPEN:
         return a_n, 1.0e300, False, True
     if status == STICK:
-        return f_n, mu * f_n - abs(f_t), True, True
+        return f_n, 1.0e300 if mu == math.inf else mu * f_n - abs(f_t), True, True
     if not still:
         return f_n, 1.0e300, True, True
     return f_n, a_t if status == SLIP_PLUS else -a_t, True, False

@@ -37,6 +37,7 @@ class Law:
     impulse: Callable[..., Any]
     declared: tuple[Coefficient, ...]
     coefficients: tuple[Any, ...]
+    impulse_in_space: Callable[..., Any] | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
                 f"coefficient {c.name!r} of law {name} must lie between {c.lower:g} and {c.upper:g}, not {value}"
             )
         given.append(value)
-    return Law(name, module.impulse, declared, tuple(given))
+    return Law(name, module.impulse, declared, tuple(given), getattr(module, "impulse_in_space", None))
 
 
 def law_of(text: str, own: Law | None = None) -> Law:

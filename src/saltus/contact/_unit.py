@@ -10,7 +10,7 @@ from saltus.contact._equations import Equations
 from saltus.contact._law import Law
 from saltus.mechanism import Coordinate
 
-GROUND, GRIP, JOINT = range(3)
+GROUND, GRIP, JOINT, SPACE = range(4)
 
 # Guards that a unit has at most.
 SLOTS = 3
@@ -41,7 +41,7 @@ class Unit(Protocol):
 
     @property
     def kind(self) -> int:
-        """GROUND, GRIP or JOINT."""
+        """GROUND, GRIP, JOINT or SPACE."""
 
     @property
     def statuses(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Unit(Protocol):
 
     @property
     def rows(self) -> tuple[tuple[str, Any], ...]:
-        """Direction and position of each row that it can close, expressions of the coordinates."""
+        """Direction and position of each row that it can close, expressions of the coordinates, or velocities."""
 
     @property
     def reach(self) -> Any:

@@ -7,9 +7,14 @@ from typing import Any
 
 from saltus import registry
 from saltus.control._function import Compiled, Continuous, Sampled
+from saltus.control._linear import Linear
+from saltus.control._linearize import LinearArc, linearize, linearize_along
 from saltus.control._protocol import Controller
+from saltus.control._symbolic_linear import SymbolicLinear, controllability_determinant, symbolic_linear
 from saltus.control._track import Track
 from saltus.control.constant import Constant
+from saltus.control.feedback import Feedback
+from saltus.control.lqr import LQR
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
 from saltus.control.points import Points
@@ -21,22 +26,31 @@ from saltus.engine import Command
 from saltus.errors import SaltusError
 
 __all__ = [
+    "LQR",
     "PD",
     "Command",
     "Compiled",
     "Constant",
     "Continuous",
     "Controller",
+    "Feedback",
+    "Linear",
+    "LinearArc",
     "Passive",
     "Points",
     "Sampled",
     "Schedule",
     "Sine",
     "SwapAtLevel",
+    "SymbolicLinear",
     "Timed",
     "Track",
+    "controllability_determinant",
     "controller_names",
     "find_controller",
+    "linearize",
+    "linearize_along",
+    "symbolic_linear",
 ]
 
 

@@ -7,6 +7,7 @@ from saltus.engine._event import Event
 from saltus.engine._figures import Figures
 from saltus.engine._files import check_target
 from saltus.engine._live import Live
+from saltus.engine._needed import NeededFriction
 from saltus.engine._rollout import Rollout, rollout
 from saltus.engine._simulate import simulate
 from saltus.engine._simulate_many import simulate_many
@@ -26,6 +27,7 @@ __all__ = [
     "Figures",
     "Live",
     "Mode",
+    "NeededFriction",
     "Rollout",
     "State",
     "Status",

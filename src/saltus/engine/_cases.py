@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,14 +12,19 @@ import casadi as ca
 import numpy as np
 
 from saltus._native import Entry
+from saltus.contact._unit import GROUND
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
-from saltus.engine._simulate import _check_grips, _check_start, bind
+from saltus.engine._simulate import _check_grips, _check_start, bind, check_slips
 from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
+from saltus.hybrid._system import REST
 
 # How many runs CasADi evaluates at once: preparing it for more costs more than it saves.
 _BLOCK = 256
+
+# What a system keeps of its parameters' values once they are asked for.
+OF_VALUES = ("_arenas", "unit_coefficients", "ideal_units")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +83,7 @@ def read_cases(
     bare = Cases(system, rows, p, varied, constants, np.zeros((count, 0), dtype=np.int64), (), ())
     sides = _check_starts(bare, start)
     _check_all_grips(bare, system.start_statuses(mode))
+    _check_all_slips(bare)
     each = list(controllers) if many else [controllers] * count
     return replace(bare, sides=sides, controllers=each, controls=_bind_all(bare, each, alike=not many))
 
@@ -88,7 +95,8 @@ def _parameter_rows(system: HybridSystem, count: int, own: Mapping[str, Any]) ->
         if name in own:
             p[:, k] = own[name]
             values = p[:, k]
-            bad = ~np.isfinite(values) | (values < parameter.lower) | (values > parameter.upper)
+            bad = np.isnan(values) if parameter.infinite else ~np.isfinite(values)
+            bad |= (values < parameter.lower) | (values > parameter.upper)
             if parameter.strict:
                 bad |= values <= parameter.lower
             refuse(bad, lambda run, check=parameter.check, values=values: check(values[run]))  # type: ignore[misc]
@@ -281,6 +289,22 @@ def _check_all_grips(cases: Cases, statuses: list[int]) -> None:
     refuse(bad, lambda run: _check_grips(cases.of(run), statuses, cases.states[run]))
 
 
+def _check_all_slips(cases: Cases) -> None:
+    """Refuse starts in which something slips that never does."""
+    units = cases.system.units
+    grounded = [k for k, unit in enumerate(units) if unit.kind == GROUND]
+    friction = np.array([cases.system.unit_coefficients[k][0] for k in grounded])
+    if cases.varied:
+        places = np.cumsum([0, *(len(unit.coefficients) for unit in units)])
+        friction = cases.constants[2][:, places[grounded]]
+    if not (friction == math.inf).any():
+        return
+    motion = columns(cases.system.ground_motion(), cases.states, cases.parameters)[0].reshape(len(cases), -1, 3)
+    gaps, normal, speeds = np.moveaxis(motion, 2, 0)
+    slips = (friction == math.inf) & (gaps <= REST) & (np.abs(normal) <= REST) & (speeds > REST)
+    refuse(slips.any(axis=1), lambda run: check_slips(cases.of(run), cases.states[run]))
+
+
 def _sides_at_zero(cases: Cases, guard: Any, t: np.ndarray, which: np.ndarray) -> Any:
     """The rule of `HybridSystem.guard_sides` for guards that begin at zero."""
     if guard.direction != "both":
@@ -318,7 +342,7 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], *, alike: bool) -> list[
 def _variant(system: HybridSystem, values: np.ndarray, constants: list[np.ndarray]) -> HybridSystem:
     """A system with other parameters that are known to be allowed, without the checks that made them known."""
     made: HybridSystem = object.__new__(HybridSystem)
-    kept = {name: thing for name, thing in system.__dict__.items() if name not in ("_arenas", "unit_coefficients")}
+    kept = {name: thing for name, thing in system.__dict__.items() if name not in OF_VALUES}
     own = {"values": dict(zip(system.values, values.tolist(), strict=True)), "constants": constants}
     made.__dict__.update({**kept, **own})
     return made

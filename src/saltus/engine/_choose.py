@@ -1,10 +1,13 @@
 """The next mode, by cause and consistency: none or two consistent ones are a verdict, never a guess."""
 
+import math
+
 from saltus._native import call_kernel, call_part, compiled, never_inline
-from saltus.contact._behaviour import candidates, margins, slides
-from saltus.contact._unit import GROUND
+from saltus.contact._behaviour import candidates, margins, on_ground, slides
+from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
 from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_gates, set_inputs
+from saltus.engine._guards import aim, first_speed, friction_of
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)
@@ -56,7 +59,7 @@ def _scales_of(I, D, unit, lam):
     for r in range(nr):
         acceleration = max(acceleration, abs(D[I[L.W_B] + r]))
     force = abs(D[lam + row])
-    if I[I[L.KIND] + unit] == GROUND:
+    if on_ground(I[I[L.KIND] + unit]):
         row += 1
         force += abs(D[lam + row])
     for r in range(nr):
@@ -85,15 +88,15 @@ def _measure(I, D, lam, out):
     row_accelerations(I, D, lam)
     for unit in range(I[L.NUNIT]):
         row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
-        second_row = row + 1 if kind == GROUND else row
+        second_row = row + 1 if on_ground(kind) else row
         first, second, first_force, second_force = margins(
             kind,
             I[I[L.STATUS] + unit],
             I[I[L.TOUCH] + unit],
             I[I[L.STILL] + unit] == 1,
-            D[lam + row],
+            friction_of(I, D, unit, lam),
             D[lam + second_row],
-            D[I[L.ACC] + row],
+            first_speed(I, D, unit, I[L.ACC]),
             D[I[L.ACC] + second_row],
             D[I[L.COEF] + L.COEFFICIENTS * unit],
         )
@@ -109,7 +112,7 @@ def _tie_named(I, D, out):
     for unit in range(I[L.NUNIT]):
         status = I[I[L.STATUS] + unit]
         if I[I[L.ENDED] + unit] >= 0 and I[I[L.CANDIDATES] + unit] == 1 << status:
-            second = I[I[L.KIND] + unit] == GROUND and slides(GROUND, status)
+            second = on_ground(I[I[L.KIND] + unit]) and slides(I[I[L.KIND] + unit], status)
             D[out + 2 * unit + (1 if second else 0)] = 0.0
 
 
@@ -153,6 +156,62 @@ def _judge(I, D, t):
             verdict = min(verdict, UNDECIDED)
     present_terms(I, D, t)
     return verdict
+
+
+# Directions that are tried for a slip that begins.
+DIRECTIONS = 64
+
+
+@compiled
+def _turn(I, D, unit, angle):
+    """With friction against a slip in one direction: by how much the slip's acceleration turns from it, and grows."""
+    never_inline()
+    ref, row = I[L.SLIDE] + 2 * unit, I[I[L.ROW] + unit]
+    D[ref], D[ref + 1] = math.cos(angle), math.sin(angle)
+    if contact_forces(I, D, I[L.LAMD]) != 0:
+        return math.nan, math.nan
+    row_accelerations(I, D, I[L.LAMD])
+    along, side = D[I[L.ACC] + row], D[I[L.ACC] + row + 2]
+    return D[ref] * side - D[ref + 1] * along, D[ref] * along + D[ref + 1] * side
+
+
+@compiled
+def _aim_beginning(I, D, unit):
+    """The direction in which a contact at rest begins to slip: that of its acceleration under friction against it."""
+    never_inline()
+    width = 2.0 * math.pi / DIRECTIONS
+    best, found = 0.0, False
+    for k in range(DIRECTIONS):
+        low, high = (k + 0.37) * width, (k + 1.37) * width
+        at_low, at_high = _turn(I, D, unit, low)[0], _turn(I, D, unit, high)[0]
+        if not at_low * at_high <= 0.0:
+            continue
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if _turn(I, D, unit, middle)[0] * at_low > 0.0:
+                low = middle
+            else:
+                high = middle
+        _, growth = _turn(I, D, unit, high)
+        if growth > best:
+            best, found, angle = growth, True, high
+    if found:
+        _turn(I, D, unit, angle)
+    return found
+
+
+@compiled
+def aim_all(I, D):
+    """Find the direction of every slip in space of the present statuses; whether each has one."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
+            continue
+        if I[I[L.STILL] + unit] == 0:
+            aim(I, D, unit, I[L.W_V])
+        elif I[I[L.ENDED] + unit] < 0 and not _aim_beginning(I, D, unit):
+            return False
+    return True
 
 
 @compiled
@@ -217,7 +276,7 @@ def _enumerate(I, D, t):
         for unit in range(nunit):
             I[I[L.STATUS] + unit] = I[pick + unit]
         make_plan(I, D)
-        verdict = _judge(I, D, t)
+        verdict = _judge(I, D, t) if I[L.NSLIDE] == 0 or aim_all(I, D) else REJECTED
         if verdict == CONSISTENT:
             if consistent == 0:
                 _keep(I, I[L.BEST])
@@ -277,4 +336,6 @@ def choose_part(I, D, t, h, a, b, c):
     for unit in range(I[L.NUNIT]):
         I[I[L.STATUS] + unit] = I[chosen + unit]
     make_plan(I, D)
+    if I[L.NSLIDE] > 0:
+        aim_all(I, D)
     return 0

@@ -3,13 +3,13 @@
 import math
 
 from saltus._native import call_kernel, compiled, never_inline
-from saltus.contact._behaviour import edge, holds, presumed, slides, touching
+from saltus.contact._behaviour import edge, holds, on_ground, presumed, slides, touching
 from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
-from saltus.contact._unit import CLOSE, FORCE, GRIP, GROUND, JOINT, RELEASE
+from saltus.contact._unit import CLOSE, FORCE, GRIP, JOINT, RELEASE, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
-from saltus.engine._flow import flow, set_gates, set_inputs
-from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
+from saltus.engine._flow import flow, set_gates, set_inputs, shift, unit_length
+from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slip_speed, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
 from saltus.engine._status import TERMINAL
@@ -22,7 +22,7 @@ ON_GROUND = 1e-9
 def _beyond(I, D, unit):
     """How far a unit is beyond the ground or the nearer stop, and where that is."""
     kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
-    if kind == GROUND:
+    if on_ground(kind):
         return -D[I[L.GAP] + row + 1], 0.0
     below, above = D[I[L.GAP] + row] - D[c + 1], D[c + 2] - D[I[L.GAP] + row]
     return (-above, D[c + 2]) if above < below else (-below, D[c + 1])
@@ -35,7 +35,7 @@ def put_onto(I, D, t):
     Several units in turn, in the metric of the mass matrix, until all are there.
     """
     never_inline()
-    nr, nv, near = I[L.NROW], I[L.NV], I[L.PICK]
+    nr, near = I[L.NROW], I[L.PICK]
     sizes(I, D, t, I[L.Y])
     for unit in range(I[L.NUNIT]):
         I[near + unit] = 1 if I[I[L.KIND] + unit] != GRIP and _beyond(I, D, unit)[0] >= -ON_GROUND else 0
@@ -45,14 +45,14 @@ def put_onto(I, D, t):
             if I[near + unit] == 0:
                 continue
             beyond, where = _beyond(I, D, unit)
-            normal = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
+            normal = I[I[L.ROW] + unit] + (1 if on_ground(I[I[L.KIND] + unit]) else 0)
             if abs(beyond) <= 16.0 * EPSILON * D[I[L.SIZE] + normal]:
                 continue
             if call_kernel(I[L.TERMS], t, D, I[L.Y], I[L.U], I[L.P], I[L.W]) != 0:
                 return
             amount = (where - D[I[L.GAP] + normal]) / D[I[L.W_A] + normal * nr + normal]
-            for i in range(nv):
-                D[I[L.Y] + i] += amount * D[I[L.W_MJ] + normal * nv + i]
+            shift(I, D, I[L.Y], normal, amount)
+            unit_length(I, D, I[L.Y])
             kinematics(I, D, t, I[L.Y])
             moved = True
         if not moved:
@@ -78,8 +78,8 @@ def place_units(I, D, t):
             elif status == RELEASED and (beyond or D[c] <= 0.0):
                 I[I[L.STATUS] + unit] = OPEN
             continue
-        normal = row + 1 if kind == GROUND else row
-        I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= ON_GROUND else 0
+        normal = row + 1 if on_ground(kind) else row
+        I[I[L.STILL] + unit] = 1 if slip_speed(I, D, unit, I[L.GAP_V]) <= ON_GROUND else 0
         gap, speed, side, slot = D[I[L.GAP] + normal], D[I[L.GAP_V] + normal], 1, L.SLOTS * unit
         if kind == JOINT:
             below, above = gap - D[c + 1], D[c + 2] - gap
@@ -139,6 +139,8 @@ def anchor(I, D):
             D[I[L.ANCHOR] + row] = D[I[L.GAP] + row]
             if kind == GRIP:
                 D[I[L.ANCHOR] + row + 1] = D[I[L.GAP] + row + 1]
+            elif kind == SPACE:
+                D[I[L.ANCHOR] + row + 2] = D[I[L.GAP] + row + 2]
 
 
 @compiled

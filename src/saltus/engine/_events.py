@@ -3,13 +3,14 @@
 import math
 
 from saltus._native import compiled, never_inline
-from saltus.contact._behaviour import edge
+from saltus.contact._behaviour import edge, on_ground
 from saltus.contact._joint import FREE, PLUS
-from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, TEST
+from saltus.contact._space import SLIP
+from saltus.contact._unit import GRIP, IMPACT, JOINT, SPACE, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._flow import flow
-from saltus.engine._guards import guard_at, guards, kinematics, same_time
+from saltus.engine._guards import aim, guard_at, guards, kinematics, same_time, slip_speed
 from saltus.engine._impact import impact, stop_at_start, stop_turning
 from saltus.engine._record import counts, open_event
 from saltus.engine._status import TERMINAL
@@ -172,7 +173,7 @@ def meet(I, D, unit, side):
     never_inline()
     kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
     speed = D[I[L.GAP_V] + row]
-    if kind == GROUND:
+    if on_ground(kind):
         speed = D[I[L.GAP_V] + row + 1]
     elif side == 2:
         speed = -speed
@@ -180,7 +181,7 @@ def meet(I, D, unit, side):
         I[I[L.STRIKE] + unit] = side
         return True
     I[I[L.TOUCH] + unit] = side
-    I[I[L.STILL] + unit] = 1 if abs(D[I[L.GAP_V] + row]) <= 1e-13 else 0
+    I[I[L.STILL] + unit] = 1 if slip_speed(I, D, unit, I[L.GAP_V]) <= 1e-13 else 0
     return False
 
 
@@ -204,9 +205,14 @@ def change_units(I, D, t, y):
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
-                turned = turned or kind == JOINT
+                turned = turned or kind == JOINT or kind == SPACE
                 tested = True
             else:
+                if kind == SPACE and target == SLIP:
+                    # it gives way against the friction that it can no longer bear
+                    aim(I, D, unit, I[L.LAM])
+                    D[I[L.SLIDE] + 2 * unit] *= -1.0
+                    D[I[L.SLIDE] + 2 * unit + 1] *= -1.0
                 if kind == GRIP:
                     I[I[L.STATUS] + unit] = target
                     D[I[L.LEFT] + unit] = t

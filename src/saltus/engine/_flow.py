@@ -5,11 +5,12 @@ import math
 import numpy as np
 
 from saltus._native import call_control, call_kernel, call_part, compiled, never_inline
-from saltus.contact._behaviour import holds, slides
+from saltus.contact._behaviour import holds, on_ground, slides
 from saltus.contact._grip import CLOSED
 from saltus.contact._ground import tie
 from saltus.contact._joint import PLUS, STUCK
-from saltus.contact._unit import GRIP, GROUND, JOINT
+from saltus.contact._space import direction
+from saltus.contact._unit import GRIP, GROUND, JOINT, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, NO_MODE, REDUNDANT, SINGULAR
 
@@ -53,7 +54,7 @@ def set_gates(I, D):
 def make_plan(I, D):
     """List the unknown contact forces of the present mode, a row each, and what is tied to it; and given forces."""
     never_inline()
-    I[L.NACTIVE] = I[L.NGIVEN] = I[L.NCLOSED] = 0
+    I[L.NACTIVE] = I[L.NGIVEN] = I[L.NCLOSED] = I[L.NSLIDE] = 0
     for r in range(I[L.NROW]):
         D[I[L.GIVEN] + r] = D[I[L.DAMP] + r] = 0.0
     set_gates(I, D)
@@ -71,6 +72,15 @@ def make_plan(I, D):
             if still:
                 _activate(I, D, row, -1, 0.0)
             _activate(I, D, row + 1, row if moves else -1, tie(status, c))
+        elif kind == SPACE:
+            if still:
+                _activate(I, D, row, -1, 0.0)
+            _activate(I, D, row + 1, row if moves else -1, 0.0)
+            if still:
+                _activate(I, D, row + 2, -1, 0.0)
+            else:
+                I[I[L.ACTIVE_SIDE] + I[L.NACTIVE] - 1] = row + 2
+                I[L.NSLIDE] += 1
         elif moves:
             D[I[L.GIVEN] + row] = -c if status == PLUS else c
             I[L.NGIVEN] += 1
@@ -85,6 +95,7 @@ def _activate(I, D, row, pair, ratio):
     n = I[L.NACTIVE]
     I[I[L.ACTIVE_ROW] + n] = row
     I[I[L.ACTIVE_PAIR] + n] = pair
+    I[I[L.ACTIVE_SIDE] + n] = -1
     D[I[L.ACTIVE_TIE] + n] = ratio
     I[L.NACTIVE] = n + 1
 
@@ -196,6 +207,8 @@ def contact_forces(I, D, lam):
     """
     never_inline()
     n, S = I[L.NACTIVE], I[L.SOLVE]
+    if I[L.NSLIDE] > 0:
+        turn_ties(I, D)
     _assemble(I, D, lam)
     if not eliminate(I, D, n, False):
         return REDUNDANT
@@ -213,7 +226,23 @@ def contact_forces(I, D, lam):
         D[lam + I[rows + i]] += force
         if I[pairs + i] >= 0:
             D[lam + I[pairs + i]] += D[ties + i] * force
+        if I[I[L.ACTIVE_SIDE] + i] >= 0:
+            D[lam + I[I[L.ACTIVE_SIDE] + i]] += D[I[L.SIDE_TIE] + i] * force
     return 0
+
+
+@compiled
+def turn_ties(I, D):
+    """Friction of what slips in space, over the normal force: against the slip as the last terms have it."""
+    never_inline()
+    for unit in range(I[L.NUNIT]):
+        row = I[I[L.ROW] + unit]
+        if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
+            ref, mu = I[L.SLIDE] + 2 * unit, D[I[L.COEF] + L.COEFFICIENTS * unit]
+            along, side = direction(D[I[L.W_V] + row], D[I[L.W_V] + row + 2], D[ref], D[ref + 1])
+            for i in range(I[L.NACTIVE]):
+                if I[I[L.ACTIVE_ROW] + i] == row + 1:
+                    D[I[L.ACTIVE_TIE] + i], D[I[L.SIDE_TIE] + i] = -mu * along, -mu * side
 
 
 @compiled
@@ -231,12 +260,15 @@ def _share(I, D, n, attempt):
     needed = False
     for unit in range(I[L.NUNIT]):
         kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
-        rubs = (kind == GROUND and holds(GROUND, status)) or (kind == JOINT and status == STUCK)
+        rubs = (on_ground(kind) and holds(kind, status)) or (kind == JOINT and status == STUCK)
+        if not rubs or D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf:  # else it holds without limit
+            continue
         for i in range(n):
-            if rubs and I[I[L.ACTIVE_ROW] + i] == I[I[L.ROW] + unit]:
+            row = I[I[L.ACTIVE_ROW] + i] - I[I[L.ROW] + unit]
+            if row == 0 or (kind == SPACE and row == 2):
                 bears = D[I[L.COEF] + L.COEFFICIENTS * unit]
-                if kind == GROUND:
-                    bears *= D[I[L.SOLVE] + (i + 1) * w + n]
+                if on_ground(kind):
+                    bears *= D[I[L.SOLVE] + (i + 1 - row) * w + n]
                 bears = max(bears, 1e-9 * largest)
                 share = abs(D[I[L.SOLVE] + i * w + n]) / bears
                 needed = needed or attempt == 0 or share > 1.0
@@ -262,6 +294,8 @@ def _assemble(I, D, lam):
             entry = D[A + row * nr + I[rows + j]]
             if I[pairs + j] >= 0:
                 entry += D[ties + j] * D[A + row * nr + I[pairs + j]]
+            if I[I[L.ACTIVE_SIDE] + j] >= 0:
+                entry += D[I[L.SIDE_TIE] + j] * D[A + row * nr + I[I[L.ACTIVE_SIDE] + j]]
             D[S + i * w + j] = entry
         acceleration = D[b + row]
         if I[L.NGIVEN] > 0:
@@ -276,8 +310,11 @@ def _jammed(I, D):
     row, pair = I[I[L.ACTIVE_ROW]], I[I[L.ACTIVE_PAIR]]
     if I[L.NACTIVE] != 1 or pair < 0:
         return False
-    A = I[L.W_A] + row * I[L.NROW]
-    return D[A + row] + D[I[L.ACTIVE_TIE]] * D[A + pair] <= 0.0
+    A, side = I[L.W_A] + row * I[L.NROW], I[I[L.ACTIVE_SIDE]]
+    if side >= 0:
+        turn_ties(I, D)
+    sideways = D[I[L.SIDE_TIE]] * D[A + side] if side >= 0 else 0.0
+    return D[A + row] + D[I[L.ACTIVE_TIE]] * D[A + pair] + sideways <= 0.0
 
 
 @compiled
@@ -300,6 +337,8 @@ def constrained(I, D, dy, lam):
     for i in range(I[L.NACTIVE]):
         if I[I[L.ACTIVE_PAIR] + i] >= 0:
             lost -= D[lam + I[I[L.ACTIVE_PAIR] + i]] * D[V + I[I[L.ACTIVE_PAIR] + i]]
+        if I[I[L.ACTIVE_SIDE] + i] >= 0:
+            lost -= D[lam + I[I[L.ACTIVE_SIDE] + i]] * D[V + I[I[L.ACTIVE_SIDE] + i]]
     for r in range(nr):
         force = D[lam + r]
         if I[L.NGIVEN] > 0:
@@ -309,7 +348,7 @@ def constrained(I, D, dy, lam):
                 D[dy + nq + i] += force * D[MJ + r * nv + i]
     for unit in range(I[L.NUNIT]):
         if I[I[L.COORDINATE] + unit] >= 0 and holds(JOINT, I[I[L.STATUS] + unit]):
-            D[dy + nq + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
+            D[dy + nq + I[I[L.ITS_RATE] + unit]] = 0.0  # exactly, whatever rounding made of it
     D[dy + nx] = D[I[L.W_POWER]]
     D[dy + nx + 1] = D[I[L.W_POWER] + 1]
     D[dy + nx + 2] = lost
@@ -378,9 +417,30 @@ def _move(I, D, y, level):
         return 0.0
     for i in range(n):
         amount = D[S + i * w + n]
-        for j in range(nv):
-            D[y + level * I[L.NQ] + j] += amount * D[MJ + I[rows + i] * nv + j]
+        if level == 1:
+            for j in range(nv):
+                D[y + I[L.NQ] + j] += amount * D[MJ + I[rows + i] * nv + j]
+        else:
+            shift(I, D, y, I[rows + i], amount)
     return worst
+
+
+@compiled
+def shift(I, D, y, row, amount):
+    """Move the coordinates along a row, in the metric of the mass matrix, by the terms at hand."""
+    nq = I[L.NQ]
+    for j in range(nq):
+        D[y + j] += amount * D[I[L.W_MQ] + row * nq + j]
+
+
+@compiled
+def unit_length(I, x, at):
+    """Bring the quaternions of a state to length one."""
+    for k in range(I[L.NQUAT]):
+        q = at + I[I[L.QUATERNION] + k]
+        scale = 1.0 / math.sqrt(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
+        for j in range(4):
+            x[q + j] *= scale
 
 
 @compiled
@@ -404,7 +464,7 @@ def project(I, D, y):
         if I[I[L.COORDINATE] + unit] >= 0 and holds(JOINT, I[I[L.STATUS] + unit]):
             where = I[I[L.COORDINATE] + unit]
             D[y + where] = D[I[L.ANCHOR] + I[I[L.ROW] + unit]]
-            D[y + I[L.NQ] + where] = 0.0
+            D[y + I[L.NQ] + I[I[L.ITS_RATE] + unit]] = 0.0
 
 
 @compiled

@@ -3,8 +3,8 @@
 import math
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
-from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values
-from saltus.contact._unit import FORCE, GROUND, KINEMATIC, NONE, REACH, SPEED
+from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values, on_ground, slides
+from saltus.contact._unit import FORCE, KINEMATIC, NONE, REACH, SPACE, SPEED
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
 from saltus.engine._tableau import DENSE_ONLY, dense_at
@@ -14,6 +14,9 @@ NOT_A_NUMBER, TOO_LONG = -1, -2
 
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
+
+# Slip in space that is slower than this, m/s, has no direction to speak of.
+SLOW = 1e-9
 
 # Steps shorter than this resolve how a guard leaves zero, s.
 RESOLVED = 1e-7
@@ -51,21 +54,83 @@ def kinematics(I, D, t, y):
 
 
 @compiled
+def first_speed(I, D, unit, block):
+    """Velocity of a unit's first row, from a block of all rows; of what slips in space, that along its direction."""
+    row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
+    if I[I[L.KIND] + unit] == SPACE:
+        return D[block + row] * D[ref] + D[block + row + 2] * D[ref + 1]
+    return D[block + row]
+
+
+@compiled
+def friction_of(I, D, unit, lam):
+    """Force of a unit's first row; of a contact in space, the size of its friction."""
+    row = I[I[L.ROW] + unit]
+    if I[I[L.KIND] + unit] == SPACE:
+        return math.hypot(D[lam + row], D[lam + row + 2])
+    return D[lam + row]
+
+
+@compiled
+def slip_speed(I, D, unit, block):
+    """How fast a unit's first row moves; in space, along the ground."""
+    row = I[I[L.ROW] + unit]
+    if I[I[L.KIND] + unit] == SPACE:
+        return math.hypot(D[block + row], D[block + row + 2])
+    return abs(D[block + row])
+
+
+@compiled
+def aim(I, D, unit, block):
+    """Note the direction in which a unit slips in space, if it does."""
+    row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
+    size = math.hypot(D[block + row], D[block + row + 2])
+    if size > 0.0:
+        D[ref], D[ref + 1] = D[block + row] / size, D[block + row + 2] / size
+
+
+@compiled
+def follow_slides(I, D):
+    """After a step, let the direction of every slip in space be what it now is, and its guard be measured along it."""
+    never_inline()
+    kinematics(I, D, D[L.T], I[L.Y])
+    for unit in range(I[L.NUNIT]):
+        slot = L.SLOTS * unit + 1
+        if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.ZERO] + slot] == 0:
+            aim(I, D, unit, I[L.GAP_V])
+    guards(I, D, I[L.LAM], I[L.G0])
+    slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
+
+
+@compiled
+def astray(I, D, h):
+    """Whether the end of a step slips in space in quite another direction than its start, but for one that has stopped."""
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
+            row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
+            along = first_speed(I, D, unit, I[L.GAP_V])
+            across = D[I[L.GAP_V] + row + 2] * D[ref] - D[I[L.GAP_V] + row] * D[ref + 1]
+            if abs(across) > 0.5 * abs(along) and abs(across) > SLOW and h > RESOLVED:
+                return True
+    return False
+
+
+@compiled
 def guards(I, D, lam, out):
     """All guards, positive inside the mode, from the last kinematics and the given forces."""
     never_inline()
     nunit = I[L.NUNIT]
     for unit in range(nunit):
         row, kind, c0 = I[I[L.ROW] + unit], I[I[L.KIND] + unit], I[L.COEF] + L.COEFFICIENTS * unit
-        second = row + 1 if kind == GROUND else row
+        second = row + 1 if on_ground(kind) else row
         a, b, c = guard_values(
             kind,
             I[I[L.STATUS] + unit],
             D[I[L.GAP] + row],
             D[I[L.GAP] + second],
-            D[I[L.GAP_V] + row],
+            first_speed(I, D, unit, I[L.GAP_V]),
             D[I[L.GAP_REACH] + unit],
-            D[lam + row],
+            friction_of(I, D, unit, lam),
             D[lam + second],
             D[c0],
             D[c0 + 1],
@@ -86,14 +151,14 @@ def slopes(I, D, t, y, k, out):
     nunit = I[L.NUNIT]
     for unit in range(nunit):
         row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
-        second = row + 1 if kind == GROUND else row
+        second = row + 1 if on_ground(kind) else row
         # guards are linear in these, and what they are compared with does not change in time
         a, b, c = guard_values(
             kind,
             I[I[L.STATUS] + unit],
             D[I[L.GAP_V] + row],
             D[I[L.GAP_V] + second],
-            D[I[L.RATE_V] + row],
+            first_speed(I, D, unit, I[L.RATE_V]),
             D[I[L.RATE_REACH] + unit],
             0.0,
             0.0,
@@ -140,7 +205,7 @@ def floor_of(I, D, slot, h):
         size = 0.0
         for r in range(nr):
             size = max(size, abs(D[I[L.LAM] + r]))
-        row = I[I[L.ROW] + unit] + (1 if I[I[L.KIND] + unit] == GROUND else 0)
+        row = I[I[L.ROW] + unit] + (1 if on_ground(I[I[L.KIND] + unit]) else 0)
         size = max(size, _acceleration_size(I, D) / D[I[L.W_A] + row * nr + row])
         return 1e-12 * (1e-3 + size)
     if unit >= nunit:  # a guard of the robot, which may be a velocity that contacts hold at zero
@@ -222,6 +287,8 @@ def screen_part(I, D, t, h, a, b, c):
     for slot in range(ng):
         if I[I[L.GUARD_KIND] + slot] != NONE and math.isnan(D[g1 + slot]):
             return NOT_A_NUMBER
+    if I[L.NSLIDE] > 0 and astray(I, D, h):
+        return TOO_LONG
     _note(I, D, g1, KINEMATIC)
     _note(I, D, g1, FORCE)
     if forces:

@@ -3,11 +3,12 @@
 import math
 
 from saltus._native import call_kernel, call_law, call_part, compiled, never_inline
+from saltus.contact._behaviour import on_ground, row_count
 from saltus.contact._grip import CLOSED
-from saltus.contact._unit import GRIP, GROUND, JOINT
+from saltus.contact._unit import GRIP, JOINT, SPACE
 from saltus.engine import _layout as L
-from saltus.engine._flow import eliminate
-from saltus.engine._guards import EPSILON, kinematics, same_time, sizes
+from saltus.engine._flow import eliminate, shift, unit_length
+from saltus.engine._guards import EPSILON, kinematics, same_time, sizes, slip_speed
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
 
@@ -99,7 +100,7 @@ def _free_velocity(I, D, unit, row, others):
     velocity = D[I[L.REDUCED_V] + row]
     if others:
         first = I[I[L.ROW] + unit]
-        last = first + (1 if I[I[L.KIND] + unit] == JOINT else 2)
+        last = first + row_count(I[I[L.KIND] + unit])
         for r in range(I[L.NROW]):
             if (r < first or r >= last) and I[I[L.BILATERAL] + r] == 0:
                 velocity += D[I[L.REDUCED] + row * I[L.NROW] + r] * D[I[L.IMPULSE] + r]
@@ -115,7 +116,7 @@ def _solve_unit(I, D, unit, others):
     never_inline()
     nr, row, x, out = I[L.NROW], I[I[L.ROW] + unit], I[L.LAW_IN], I[L.LAW_OUT]
     R, impulse = I[L.REDUCED], I[L.IMPULSE]
-    info = I[L.LAW_OUT] + 2 + 3 * unit
+    info = I[L.LAW_OUT] + 3 + 3 * unit
     if I[I[L.KIND] + unit] == JOINT:
         needed = -_free_velocity(I, D, unit, row, others) / D[R + row * nr + row]
         upper = I[I[L.TOUCH] + unit] == 2 or I[I[L.STRIKE] + unit] == 2
@@ -125,16 +126,20 @@ def _solve_unit(I, D, unit, others):
         change = abs(given - D[impulse + row])
         D[impulse + row] = given
         return change
-    for i in range(2):
-        for j in range(2):
-            D[x + 2 * i + j] = D[R + (row + i) * nr + row + j]
-        D[x + 4 + i] = _free_velocity(I, D, unit, row + i, others)
-        D[x + 6 + i] = D[I[L.BEFORE] + row + i]
-    law = I[L.PLASTIC] if I[I[L.TOUCH] + unit] == 1 else I[I[L.LAW] + unit]
-    if call_law(law, D, x, x + 4, x + 6, I[L.COEF] + L.COEFFICIENTS * unit, out, info) != 0:
+    n = row_count(I[I[L.KIND] + unit])
+    free, before = x + n * n, x + n * n + n
+    for i in range(n):
+        for j in range(n):
+            D[x + n * i + j] = D[R + (row + i) * nr + row + j]
+        D[free + i] = _free_velocity(I, D, unit, row + i, others)
+        D[before + i] = D[I[L.BEFORE] + row + i]
+    law = I[I[L.LAW] + unit]
+    if I[I[L.TOUCH] + unit] == 1:
+        law = I[L.PLASTIC_IN_SPACE] if I[I[L.KIND] + unit] == SPACE else I[L.PLASTIC]
+    if call_law(law, D, x, free, before, I[L.COEF] + L.COEFFICIENTS * unit, out, info) != 0:
         return -1.0
     change = 0.0
-    for i in range(2):
+    for i in range(n):
         change = max(change, abs(D[out + i] - D[impulse + row + i]))
         D[impulse + row + i] = D[out + i]
     return change
@@ -174,7 +179,7 @@ def _prepare(I, D, t, y):
     never_inline()
     if call_kernel(I[L.TERMS], t, D, y, I[L.U], I[L.P], I[L.W]) != 0:
         return SINGULAR
-    nr, nv, before = I[L.NROW], I[L.NV], I[L.BEFORE]
+    nr, before = I[L.NROW], I[L.BEFORE]
     for r in range(nr):
         D[I[L.IMPULSE] + r] = 0.0
         D[before + r] = D[I[L.W_V] + r]
@@ -184,13 +189,12 @@ def _prepare(I, D, t, y):
             if I[I[L.TOUCH] + unit] == 1:
                 D[before + row] = D[before + row + 1] = 0.0  # at rest: rounding is not a strike
             continue
-        normal = row + 1 if kind == GROUND else row
+        normal = row + 1 if on_ground(kind) else row
         if strike != 0:
             # it strikes at the ground or the stop itself, not where rounding left it
-            where = 0.0 if kind == GROUND else D[I[L.COEF] + L.COEFFICIENTS * unit + strike]
-            amount = (where - D[I[L.GAP] + normal]) / D[I[L.W_A] + normal * nr + normal]
-            for i in range(I[L.NQ]):
-                D[y + i] += amount * D[I[L.W_MJ] + normal * nv + i]
+            where = 0.0 if on_ground(kind) else D[I[L.COEF] + L.COEFFICIENTS * unit + strike]
+            shift(I, D, y, normal, (where - D[I[L.GAP] + normal]) / D[I[L.W_A] + normal * nr + normal])
+            unit_length(I, D, y)
         if I[I[L.TOUCH] + unit] != 0:
             D[before + normal] = 0.0
     _keep_grips(I, D)
@@ -206,7 +210,7 @@ def _join(I, D, t):
         kind, row, c = I[I[L.KIND] + unit], I[I[L.ROW] + unit], I[L.COEF] + L.COEFFICIENTS * unit
         if kind == GRIP or I[I[L.TOUCH] + unit] != 0 or I[I[L.STRIKE] + unit] != 0:
             continue
-        if kind == GROUND:
+        if on_ground(kind):
             row += 1
         speed, _ = _velocity_after(I, D, row)
         gap, side = D[I[L.GAP] + row], 1
@@ -237,7 +241,7 @@ def _strike(I, D):
                     return NO_IMPULSE
                 change = max(change, moved)
                 row = I[I[L.ROW] + unit]
-                normal = row + 1 if I[I[L.KIND] + unit] == GROUND else row
+                normal = row + 1 if on_ground(I[I[L.KIND] + unit]) else row
                 largest = max(largest, abs(D[I[L.IMPULSE] + normal]))
         if taking_part < 2 or change <= 1e-15 * largest or (sweep > 100 and _still_change(I, D) <= 1e-14):
             break
@@ -310,15 +314,18 @@ def _set_flags(I, D, y):
             I[I[L.TOUCH] + unit] = max(resting, strike) if stopped else 0
             I[I[L.STILL] + unit] = 1 if stopped else 0
             if stopped and I[I[L.COORDINATE] + unit] >= 0:
-                D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly: rounding is not a motion into the stop
+                D[y + I[L.NQ] + I[I[L.ITS_RATE] + unit]] = 0.0  # exactly: rounding is not a motion into the stop
             continue
         if resting == 0 and strike == 0:
             continue
-        info = I[L.LAW_OUT] + 2 + 3 * unit
+        info = I[L.LAW_OUT] + 3 + 3 * unit
         v_n, size = _velocity_after(I, D, row + 1)
         stays = D[info] == 1.0 or (resting == 1 and abs(v_n) <= 1e-13 * size)
         I[I[L.TOUCH] + unit] = 1 if stays else 0
         v_t, size = _velocity_after(I, D, row)
+        if kind == SPACE:
+            side, more = _velocity_after(I, D, row + 2)
+            v_t, size = math.hypot(v_t, side), size + more
         if D[I[L.IMPULSE] + row + 1] != 0.0:
             I[I[L.STILL] + unit] = 1 if stays and (D[info + 1] == 1.0 or abs(v_t) <= 1e-15 * size) else 0
         elif abs(v_t) > 1e-13 * size:
@@ -334,9 +341,12 @@ def _stop_all(I, D, y):
     for unit in range(I[L.NUNIT]):
         row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
         if I[I[L.TOUCH] + unit] != 0 or (kind == JOINT and I[I[L.STILL] + unit] == 1):
-            if kind != GROUND or I[I[L.STILL] + unit] == 1:
+            if not on_ground(kind) or I[I[L.STILL] + unit] == 1:
                 I[I[L.ACTIVE_ROW] + n] = row
                 n += 1
+                if kind == SPACE:
+                    I[I[L.ACTIVE_ROW] + n] = row + 2
+                    n += 1
             if kind != JOINT:
                 I[I[L.ACTIVE_ROW] + n] = row + 1
                 n += 1
@@ -367,7 +377,7 @@ def stop_turning(I, D, t, y):
         D[I[L.IMPULSE] + r] = 0.0
     for unit in range(I[L.NUNIT]):
         if I[I[L.COORDINATE] + unit] >= 0 and I[I[L.STILL] + unit] == 1:
-            D[y + I[L.NQ] + I[I[L.COORDINATE] + unit]] = 0.0  # exactly, whatever rounding made of it
+            D[y + I[L.NQ] + I[I[L.ITS_RATE] + unit]] = 0.0  # exactly, whatever rounding made of it
 
 
 @compiled
@@ -381,7 +391,7 @@ def stop_at_start(I, D, t, y):
     for unit in range(I[L.NUNIT]):
         kind, row = I[I[L.KIND] + unit], I[I[L.ROW] + unit]
         if kind != GRIP and I[I[L.TOUCH] + unit] != 0:
-            normal = row + 1 if kind == GROUND else row
+            normal = row + 1 if on_ground(kind) else row
             moves = moves or abs(D[I[L.W_V] + normal]) > 16.0 * EPSILON * D[I[L.SIZE] + I[L.NROW] + normal]
     if moves:
         _stop_all(I, D, y)
@@ -404,7 +414,7 @@ def _zeno(I, D, t, y):
     ended = False
     for unit in range(I[L.NUNIT]):
         I[I[L.PICK] + unit] = 0
-        if I[I[L.KIND] + unit] != GROUND or I[I[L.TOUCH] + unit] == 1:
+        if not on_ground(I[I[L.KIND] + unit]) or I[I[L.TOUCH] + unit] == 1:
             continue
         row, strikes = I[I[L.ROW] + unit] + 1, I[I[L.STRIKE] + unit] != 0
         before, v, fall = D[I[L.BEFORE] + row], D[I[L.W_V] + row], -D[I[L.REDUCED_B] + row]
@@ -421,7 +431,9 @@ def _zeno(I, D, t, y):
             ended = True
             I[I[L.PICK] + unit] = 1
             I[I[L.TOUCH] + unit] = 1
-            I[I[L.STILL] + unit] = 1 if strikes and D[I[L.LAW_OUT] + 2 + 3 * unit + 1] == 1.0 else 0
+            held = D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf  # whatever a law left of its slip
+            stuck = strikes and D[I[L.LAW_OUT] + 3 + 3 * unit + 1] == 1.0
+            I[I[L.STILL] + unit] = 1 if stuck or held else 0
     if ended:
         _stop_all(I, D, y)
     for unit in range(I[L.NUNIT]):
@@ -429,5 +441,5 @@ def _zeno(I, D, t, y):
         if I[I[L.PICK] + unit] == 1 and I[I[L.STRIKE] + unit] == 0:
             # it slides on only if that can be told from the rounding that ended its rocking
             slowest = -8.0 * EPSILON * D[I[L.REDUCED_B] + row + 1] * D[I[L.SIZE] + row + 1]
-            I[I[L.STILL] + unit] = 1 if D[I[L.W_V] + row] ** 2 <= slowest else 0
+            I[I[L.STILL] + unit] = 1 if slip_speed(I, D, unit, I[L.W_V]) ** 2 <= slowest else 0
     return ended

@@ -13,8 +13,8 @@ from saltus.contact import MOST_COEFFICIENTS
 from saltus.contact import SLOTS as SLOTS
 
 # Sizes: coordinates, velocities, inputs, state (q, v), state with the three energy integrals,
-# how many of these are integrated, units, contact rows, guards of the robot, guards in all.
-_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK"]
+# how many of these are integrated, units, contact rows, guards of the robot, guards in all, breaks, quaternions.
+_SIZES = ["NQ", "NV", "NU", "NX", "NY", "N", "NUNIT", "NROW", "NUSER", "NGUARD", "NBREAK", "NQUAT"]
 
 # The method: vectors of its dense output, stages, stages for dense output only, order.
 _METHOD = ["NRC", "NSTAGE", "NEXTRA", "ORDER"]
@@ -29,6 +29,7 @@ _ADDRESSES = [
     "RATES",
     "CONTROL",
     "PLASTIC",
+    "PLASTIC_IN_SPACE",
     "STEP",
     "FLOW",
     "CHOOSE",
@@ -58,6 +59,7 @@ _STATE = [
     "RANK",
     "NGIVEN",
     "NCLOSED",
+    "NSLIDE",  # units that slip in space
     "NBILATERAL",
     "COMMANDED",
     "ARC",
@@ -100,6 +102,7 @@ _DOUBLES = [
     "W_A",
     "W_B",
     "W_V",
+    "W_MQ",  # as W_MJ, in coordinates instead of velocities
     "GAP",  # what the gaps kernel writes: positions of contact rows, and its other parts
     "GAP_V",
     "GAP_REACH",
@@ -120,6 +123,8 @@ _DOUBLES = [
     "SOLVE",  # the small linear system
     "WEIGHT",
     "ACTIVE_TIE",
+    "SIDE_TIE",
+    "SLIDE",  # direction of slip in space, forward and sideways
     "DAMP",  # force per velocity of contact rows
     "GIVEN",  # forces of contact rows that the mode prescribes
     "MARGIN",  # margins of consistency, at once and a moment later
@@ -143,9 +148,11 @@ _INTEGERS = [
     "STATUS",
     "WAS",  # status before the present event
     "ROW",
-    "COORDINATE",  # which one a joint's unit is about
+    "COORDINATE",  # which one a joint's unit is about, and which velocity
+    "ITS_RATE",
     "GATE",  # grip without which it does not act, or -1
-    "ANGLE",  # coordinate is an angle
+    "ANGLE",  # velocity is that of an angle
+    "QUATERNION",  # where each begins among the coordinates
     "LAW",
     "TOUCH",  # on the ground with no normal velocity, closed, at the lower stop (2: at the upper)
     "STILL",  # and its first row has no velocity
@@ -157,6 +164,7 @@ _INTEGERS = [
     "NEUTRAL",
     "ACTIVE_ROW",
     "ACTIVE_PAIR",
+    "ACTIVE_SIDE",  # the second row of friction in space, or -1
     "PIVOT",
     "BILATERAL",  # row is held by a closed grip, and in which order these are eliminated
     "KEPT",

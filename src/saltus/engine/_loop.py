@@ -6,11 +6,12 @@ from saltus._native import compiled
 from saltus.engine import _layout as L
 from saltus.engine._entry import enter, first_step, flags_of_closed
 from saltus.engine._events import begin, fire, handle, land, ulp
-from saltus.engine._flow import flow, project
+from saltus.engine._flow import flow, project, unit_length
 from saltus.engine._guards import (
     NOT_A_NUMBER,
     TOO_LONG,
     floor_of,
+    follow_slides,
     guards,
     kinematics,
     locate,
@@ -50,17 +51,18 @@ def accept(I, D):
 
 @compiled
 def settle(I, D, t):
-    """Move the end of a step onto the closed contacts, and its dense output with it.
+    """Move the end of a step onto the closed contacts, quaternions to length one, and its dense output with it.
 
     The terms at hand are those of the last stage, the end itself, unless stages for dense output
     came after it.
     """
-    if I[L.NEXTRA] > 0:
+    if I[L.NEXTRA] > 0 and I[L.NCLOSED] > 0:
         flow(I, D, t, I[L.YN], I[L.KD], I[L.LAMD])
     yn, change = I[L.YN], I[L.DENSE] + I[L.N]
     for i in range(I[L.NX]):
         D[change + i] -= D[yn + i]
     project(I, D, yn)
+    unit_length(I, D, yn)
     for i in range(I[L.NX]):
         D[change + i] += D[yn + i]
         D[I[L.LOWN] + i] = 0.0
@@ -140,7 +142,7 @@ def advance(I, D, steps, events):
             natural = max(natural, min(D[L.H], 10.0 * h))
 
         which = -1
-        if I[L.NCLOSED] > 0:
+        if I[L.NCLOSED] + I[L.NQUAT] > 0:
             settle(I, D, t + h)
         D[L.BEYOND] = same_time(t) / h if arrives else 0.0
         if I[L.NGUARD] > 0:
@@ -170,7 +172,7 @@ def advance(I, D, steps, events):
                         if D[L.H] <= ulp(t):
                             return COLLAPSE
                         continue
-                    if I[L.NCLOSED] > 0:
+                    if I[L.NCLOSED] + I[L.NQUAT] > 0:
                         settle(I, D, t + h)
                     arrives = arrives and abs(stop - t - h) <= same_time(t)
                     natural = max(h, min(natural, whole))
@@ -201,6 +203,8 @@ def advance(I, D, steps, events):
             # sizes are those of the entry: the guard was zero there
             if I[I[L.ZERO] + slot] == 1 and D[I[L.G1] + slot] > floor_of(I, D, slot, h):
                 I[I[L.ZERO] + slot] = 0
+        if I[L.NSLIDE] > 0 and which < 0:
+            follow_slides(I, D)
         if which >= 0:
             code = handle(I, D, which)
             if code != 0:

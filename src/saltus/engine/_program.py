@@ -29,7 +29,7 @@ from saltus._native import (
 )
 from saltus._sincos import sincos
 from saltus.contact import plastic
-from saltus.contact._unit import GROUND
+from saltus.contact._unit import GROUND, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose_part
 from saltus.engine._emit import emit
@@ -42,7 +42,9 @@ from saltus.engine._sample import sample
 from saltus.engine._tableau import find_method, step_part, step_source
 from saltus.engine._transition import transition
 from saltus.engine._wide import wide
+from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+from saltus.mechanism import position_of
 
 _POINTER = ctypes.c_void_p
 
@@ -142,10 +144,11 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     d = system.dynamics
     inputs = (d.t, d.x, d.u, d.p)
     powers = ca.vertcat(d.actuator_power, d.damping_power)
-    positions = [position for unit in system.units for _, position in unit.rows]
+    units = [row for unit in system.units for _, row in unit.rows]
+    positions = [position_of(row) for row in units]
     rows, drifts = [], []
-    for position in positions:
-        J, drift = d.row(position)
+    for row in units:
+        J, drift = d.row(row)
         rows.append(J)
         drifts.append(drift)
     J = ca.vertcat(*rows) if rows else ca.SX.zeros(0, d.v.numel())
@@ -153,12 +156,14 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     bias = J @ d.free_acceleration + (ca.vertcat(*drifts) if drifts else ca.SX.zeros(0))
     free = ca.vertcat(d.qdot, d.free_acceleration, powers)
     terms = ca.vertcat(free, ca.vec(MJ), ca.vec(J @ MJ), bias, J @ d.v)
+    if system.mechanism.quaternions:
+        terms = ca.vertcat(terms, ca.vec(d.N @ MJ))
     kinematic = _kinematics(system, J)
     state = ca.vertcat(d.t, d.x)
     sizes = [_size(kinematic[k], state) for k in range(kinematic.numel())]
     for k, unit in enumerate(system.units):
         # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
-        own = ca.vertcat(*(_size(position, state) for _, position in unit.rows), *map(ca.SX, unit.fixed))
+        own = ca.vertcat(*(_size(position_of(row), state) for _, row in unit.rows), *map(ca.SX, unit.fixed))
         sizes[2 * len(positions) + k] = ca.sum1(ca.fabs(own))
         if unit.kind == GROUND:
             # the way along a slope cancels in the gap, but for its rounding
@@ -184,7 +189,7 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
 
 def _kinematics(system: HybridSystem, J: Any) -> Any:
     """Positions and velocities of all contact rows, reach of all units, the robot's own guards."""
-    positions = [position for unit in system.units for _, position in unit.rows]
+    positions = [position_of(row) for unit in system.units for _, row in unit.rows]
     reach = [ca.SX(unit.reach) for unit in system.units]
     return ca.vertcat(*positions, J @ system.dynamics.v, *reach, *(ca.SX(guard.expression) for guard in system.guards))
 
@@ -237,9 +242,10 @@ def derivative_sources(system: HybridSystem) -> dict[str, str]:
     ``derivatives`` takes inputs, accelerations and contact forces, which it holds fixed.
     """
     d = system.dynamics
-    positions = ca.vertcat(*(position for unit in system.units for _, position in unit.rows), ca.SX.zeros(0))
-    J, drift = d.row(positions) if system.units else (ca.SX.zeros(0, d.v.numel()), ca.SX.zeros(0))
-    a, forces = ca.SX.sym("a", d.v.numel()), ca.SX.sym("f", positions.numel())
+    rows = [d.row(row) for unit in system.units for _, row in unit.rows]
+    J = ca.vertcat(*(row for row, _ in rows)) if rows else ca.SX.zeros(0, d.v.numel())
+    drift = ca.vertcat(*(drift for _, drift in rows), ca.SX.zeros(0))
+    a, forces = ca.SX.sym("a", d.v.numel()), ca.SX.sym("f", len(rows))
     by = ca.vertcat(d.x, d.p, d.t)
     motion = ca.jacobian(d.force + J.T @ forces - d.M @ a, by)
     parts = [
@@ -253,15 +259,18 @@ def derivative_sources(system: HybridSystem) -> dict[str, str]:
     }
 
 
-_LAWS: dict[str, Any] = {}
+_LAWS: dict[Any, Any] = {}
 
 
-def law_address(law: Any) -> int:
+def law_address(law: Any, *, in_space: bool = False) -> int:
     """Where a law's machine code is."""
-    if law.impulse not in _LAWS:
-        key = function_digest(law.impulse)
-        _LAWS[law.impulse] = compile_entry(law.impulse, LAW, f"law-{law.name}", key)
-    return int(_LAWS[law.impulse].place)
+    impulse = law.impulse_in_space if in_space else law.impulse
+    if impulse is None:
+        raise InputError(f"law {law.name} is for contacts in the plane; those in space need its impulse_in_space")
+    if impulse not in _LAWS:
+        name = f"law-{law.name}" + ("-in-space" if in_space else "")
+        _LAWS[impulse] = compile_entry(impulse, LAW, name, function_digest(impulse))
+    return int(_LAWS[impulse].place)
 
 
 def arenas(
@@ -289,7 +298,7 @@ def _new_arenas(
     ng = L.SLOTS * nunit + nuser
     sizes = {
         "NQ": nq, "NV": nv, "NU": nu, "NX": nx, "NY": ny, "N": n, "NUNIT": nunit, "NROW": nr,
-        "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients,
+        "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients, "NQUAT": len(m.quaternions),
     }  # fmt: skip
     doubles = {
         "Y": ny, "YN": ny, "YS": ny, "LOW": ny, "LOWN": ny, "YD": ny, "KD": ny, "LAMD": nr,
@@ -297,13 +306,13 @@ def _new_arenas(
         "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
-        "W_B": nr, "W_V": nr, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
+        "W_B": nr, "W_V": nr, "W_MQ": nq * nr if m.quaternions else 0, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit, "GAP_USER": nuser,
         "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
         "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "BASE": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
         "ROOT": ng,
-        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "GIVEN": nr, "DAMP": nr, "MARGIN": 4 * nunit,
+        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "SIDE_TIE": nr, "SLIDE": 2 * nunit, "GIVEN": nr, "DAMP": nr, "MARGIN": 4 * nunit,
         "ACC": nr, "IMPULSE": nr,
-        "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 8, "LAW_OUT": 2 + 3 * nunit,
+        "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 15, "LAW_OUT": 3 + 3 * nunit,
         "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 5, "EVENT": event_row(system),
     }  # fmt: skip
     per_unit = [
@@ -312,6 +321,7 @@ def _new_arenas(
         "WAS",
         "ROW",
         "COORDINATE",
+        "ITS_RATE",
         "GATE",
         "LAW",
         "TOUCH",
@@ -326,9 +336,9 @@ def _new_arenas(
         "STOPS",
     ]
     integers = dict.fromkeys(per_unit, nunit)
-    integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "PIVOT", "BILATERAL", "KEPT", "PICKED"), nr)
+    integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "ACTIVE_SIDE", "PIVOT", "BILATERAL", "KEPT", "PICKED"), nr)
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
-    integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser) | {"ANGLE": nv}
+    integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser) | {"ANGLE": nv, "QUATERNION": len(m.quaternions)}
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in (
         (L.FREE, "free"),
@@ -345,7 +355,12 @@ def _new_arenas(
     if nunit:
         I[L.TERMS] = made.address("terms")
         I[L.PLASTIC] = law_address(plastic())
-    I[I[L.ANGLE] : I[L.ANGLE] + nv] = [unit == "rad" for unit in m.coordinates.values()]
+        if any(unit.kind == SPACE for unit in system.units):
+            I[L.PLASTIC_IN_SPACE] = law_address(plastic(), in_space=True)
+    if not m.quaternions:
+        I[L.W_MQ] = I[L.W_MJ]
+    I[I[L.ANGLE] : I[L.ANGLE] + nv] = [unit == "rad/s" for unit in m.velocities.values()]
+    I[I[L.QUATERNION] : I[L.QUATERNION] + len(m.quaternions)] = m.quaternions
     I[L.EVENT_ROW] = event_row(system)
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
     D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
@@ -357,8 +372,9 @@ def _new_arenas(
         I[I[L.KIND] + k] = unit.kind
         I[I[L.ROW] + k] = system.first_rows[k]
         I[I[L.COORDINATE] + k] = -1 if unit.coordinate is None else m.index(unit.coordinate.name)
+        I[I[L.ITS_RATE] + k] = -1 if unit.coordinate is None else m.velocity_index(unit.coordinate.name)
         I[I[L.GATE] + k] = -1 if unit.gate is None else names.index(unit.gate)
-        I[I[L.LAW] + k] = 0 if unit.law is None else law_address(unit.law)
+        I[I[L.LAW] + k] = 0 if unit.law is None else law_address(unit.law, in_space=unit.kind == SPACE)
         I[I[L.STOPS] + k] = sum(
             1 << (L.SLOTS * status + slot)
             for status, row in enumerate(unit.guard_names)

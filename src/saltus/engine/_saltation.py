@@ -157,7 +157,7 @@ def _outcome(I, D):
         still = I[I[L.STILL] + unit] if I[I[L.TOUCH] + unit] != 0 or I[I[L.KIND] + unit] == JOINT else 0
         total = (total * 32 + 4 * I[I[L.TOUCH] + unit] + 2 * still) % 1152921504606846883
         if I[I[L.KIND] + unit] != GRIP:
-            total += 1 if D[I[L.LAW_OUT] + 2 + 3 * unit] == 1.0 else 0
+            total += 1 if D[I[L.LAW_OUT] + 3 + 3 * unit] == 1.0 else 0
         if I[I[L.STRIKE] + unit] != 0 and I[I[L.KIND] + unit] == GROUND:
             # one that no longer approaches does not strike
             total += 8 if D[I[L.BEFORE] + I[I[L.ROW] + unit] + 1] < 0.0 else 0
@@ -208,7 +208,7 @@ def _differentiate_reset(I, D, Q, events, event, t):
         return 0 if code == 1 else COLLAPSE
     for unit in range(I[L.NUNIT]):
         I[I[L.NEUTRAL] + unit] = I[I[L.LAW] + unit]
-        bounced = I[I[L.KIND] + unit] == GROUND and D[I[L.LAW_OUT] + 2 + 3 * unit] != 1.0
+        bounced = I[I[L.KIND] + unit] == GROUND and D[I[L.LAW_OUT] + 3 + 3 * unit] != 1.0
         if bounced and I[I[L.STRIKE] + unit] != 0 and I[I[L.TOUCH] + unit] == 1:
             I[I[L.LAW] + unit] = I[L.PLASTIC]  # the last of infinitely many bounces ends at rest
     _reset_of(I, D, Q, events, event, t, 0, 0.0)

@@ -4,7 +4,7 @@ import math
 
 from saltus._native import compiled
 from saltus.engine import _layout as L
-from saltus.engine._flow import energies, flow, make_plan
+from saltus.engine._flow import energies, flow, make_plan, unit_length
 from saltus.engine._guards import kinematics
 from saltus.engine._tableau import dense_at
 
@@ -44,12 +44,16 @@ def sample(I, D, steps, index, fraction, count, statuses, out, what):
                 last += 1
             states_on_step(steps, index[first] * length + L.S_VECTORS + nu, n, vectors, fraction, first, last, out, nx)
             first = last
+        if I[L.NQUAT] > 0:
+            for k in range(count):
+                unit_length(I, out, k * nx)
         return 0
     wide = ny + nr + nu + 5 + 2 * nr + nunit + I[L.NUSER]
     arc = -1
     for k in range(count):
         row, start = index[k] * length, k * wide
         dense_at(steps, row + L.S_VECTORS + nu, n, vectors, fraction[k], out, start, n)
+        unit_length(I, out, start)
         t = steps[row + L.S_TIME] + fraction[k] * steps[row + L.S_LENGTH]
         I[L.PIECE] = int(steps[row + L.S_PIECE])
         if int(steps[row + L.S_ARC]) != arc:

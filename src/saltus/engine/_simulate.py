@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from saltus._native import pointer_to
-from saltus.contact._unit import GROUND
+from saltus.contact._unit import GROUND, SPACE
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
@@ -121,6 +121,7 @@ def simulate(
     statuses = system.start_statuses(mode)
     _check_start(system, gaps, own)
     _check_grips(system, statuses, x0)
+    check_slips(system, x0)
     integrals = counts_work(system, control)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)
@@ -156,7 +157,7 @@ def check_energy_tolerance(value: Any) -> None:
 def energy_held(value: float | None, rtol: float, system: HybridSystem) -> float:
     """To what the loop holds the energy balance, J; zero for nothing."""
     if value is None:
-        grounded = any(unit.kind == GROUND for unit in system.units)
+        grounded = any(unit.kind in (GROUND, SPACE) for unit in system.units)
         return ENERGY_TOLERANCE if grounded and rtol <= HELD_UP_TO else 0.0
     return float(value) if math.isfinite(value) else 0.0
 
@@ -219,6 +220,18 @@ def _check_grips(system: HybridSystem, statuses: list[int], x0: np.ndarray) -> N
                 f"start of {system.name}: {unit} is closed but moves at {speed:.6g} m/s; "
                 "system.consistent(state) gives the nearest state in which it does not"
             )
+
+
+def check_slips(system: HybridSystem, x0: np.ndarray) -> None:
+    """Refuse a start in which something slips that never does."""
+    if not system.ideal_units:
+        return
+    for unit, speed in system.slipping(x0).items():
+        raise InputError(
+            f"start of {system.name}: {unit} is on the ground and slips at {speed:.6g} m/s, but its friction is "
+            "infinite; give velocities that roll (system.consistent(state, keep=[...]) finds the nearest), or a "
+            "finite friction"
+        )
 
 
 def _fill(

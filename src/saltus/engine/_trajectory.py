@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from saltus.engine._audit import Audit
     from saltus.engine._jacobian import Sensitivity
+    from saltus.engine._needed import NeededFriction
     from saltus.hybrid import ModeGraph
 
 
@@ -306,6 +307,15 @@ class Trajectory:
     def figures(self) -> dict[str, float | None]:
         """The robot's own figures, such as a jump's length."""
         return self.system.figures(self)
+
+    def needed_friction(self) -> dict[str, NeededFriction]:
+        """The friction that each ground contact needed to hold as it did, at most, and when; by unit.
+
+        Forces are read at the ends of all steps, on both sides of events, and thrice between.
+        """
+        from saltus.engine._needed import needed_friction
+
+        return needed_friction(self)
 
     # -- derivatives --------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ def _linear_contacts(I, D, Q, x, acc, p, lam, forces, DB):
                 D[acc + j] += D[forces + r] * D[I[L.W_MJ] + r * nv + j]
     for unit in range(I[L.NUNIT]):
         if I[I[L.COORDINATE] + unit] >= 0 and holds(JOINT, I[I[L.STATUS] + unit]):
-            D[acc + I[I[L.COORDINATE] + unit]] = 0.0
+            D[acc + I[I[L.ITS_RATE] + unit]] = 0.0
 
 
 @compiled

@@ -106,6 +106,9 @@ def painleve(
     name = next(iter(contacts)) if unit is None else unit
     if name not in contacts:
         raise unknown_name("ground contact", name, contacts, system.name)
+    friction = system.unit_coefficients[contacts[name]][0]
+    if friction == math.inf:
+        raise InputError(f"{name} of {system.name} never slides: its friction is infinite; give it a finite one")
     axes = _axes(system, x, y)
     guards = {guard.name: guard for guard in system.guards}
     names = [n for n, g in guards.items() if g.direction != "both"] if within is None else list(within)
@@ -115,7 +118,6 @@ def painleve(
     function = _function(system, contacts[name], [guards[one] for one in names])
     q0 = system.state(state)[: system.mechanism.nq]
     places = [list(system.mechanism.coordinates).index(axis[0]) for axis in axes]
-    friction = system.unit_coefficients[contacts[name]][0]
 
     def at(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Normal compliance, its coupling with the tangent, and the least guard, at many postures."""

@@ -12,12 +12,17 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact import GRIP, Law, Unit, law_of
+from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
+from saltus.hybrid._readings import reading_names, state_by_readings
 from saltus.hybrid._symmetry import Symmetry
 from saltus.mechanism import Dynamics, Mechanism, derive
 
 ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
+
+# A contact nearer to the ground than this, m, is on it, and one slower than this, m/s, at rest.
+REST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ def _no_figures(run: Any) -> dict[str, float | None]:
 class HybridSystem:
     """Everything about one robot that the engine needs, and what a user may change of it.
 
-    Parameters are inputs of the compiled code: `with_parameters` costs nothing.
+    Parameters are inputs of the compiled code: `with_parameters` costs nothing. ``controllers`` are those that this
+    robot has a name for, beside the registered ones.
     """
 
     mechanism: Mechanism
@@ -69,6 +75,7 @@ class HybridSystem:
     start: Mapping[str, float] = field(default_factory=dict)
     until: float = 10.0
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    controllers: Mapping[str, Any] = field(default_factory=dict)
     figures: Callable[[Any], dict[str, float | None]] = _no_figures
     skeleton: tuple[tuple[str, str], ...] = ()
     symmetry: Symmetry | None = None
@@ -113,7 +120,7 @@ class HybridSystem:
 
     def _derive(self) -> Dynamics:
         m = self.mechanism
-        return derive(m, [(m.index(name), value) for unit in self.units for name, value in unit.damping])
+        return derive(m, [(m.velocity_index(name), value) for unit in self.units for name, value in unit.damping])
 
     @property
     def state_names(self) -> list[str]:
@@ -215,12 +222,7 @@ class HybridSystem:
         """The state as a vector: from names (the default start for the rest) or from a vector."""
         names = self.state_names
         if given is None or isinstance(given, Mapping):
-            vector = np.zeros(len(names))
-            for source in (self.start, given or {}):
-                for name, value in source.items():
-                    if name not in names:
-                        raise unknown_name("coordinate or velocity", name, names, self.name)
-                    vector[names.index(name)] = _number(name, value)
+            vector = self._named_state(given or {})
         else:
             try:
                 vector = np.array(given, dtype=float)
@@ -234,6 +236,30 @@ class HybridSystem:
         for name, value in zip(names, vector, strict=True):
             if not math.isfinite(value):
                 raise InputError(f"state of {self.name}: {name} must be finite, got {value}")
+        for place in self.mechanism.quaternions:
+            length = float(np.linalg.norm(vector[place : place + 4]))
+            if not length > 0:
+                raise InputError(f"state of {self.name}: a quaternion must not be zero")
+            vector[place : place + 4] /= length
+        return vector
+
+    def _named_state(self, given: Mapping[str, float]) -> np.ndarray:
+        names, readings = self.state_names, reading_names(self)
+        vector = np.zeros(len(names))
+        for place in self.mechanism.quaternions:
+            vector[place] = 1.0
+        told = {}
+        for source in (self.start, given):
+            for name, value in source.items():
+                if name in names:
+                    vector[names.index(name)] = _number(name, value)
+                elif name not in readings:
+                    raise unknown_name("coordinate, velocity or reading", name, [*names, *readings], self.name)
+                else:
+                    told[name] = _number(name, value)
+        if told:
+            kept = [name for name in given if name in names]
+            return state_by_readings(self, vector, told, kept)
         return vector
 
     def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -251,14 +277,77 @@ class HybridSystem:
         self,
         state: Mapping[str, float] | Sequence[float] | np.ndarray | None = None,
         mode: Mapping[str, str] | None = None,
+        *,
+        keep: Sequence[str] = (),
     ) -> np.ndarray:
-        """The nearest state, in the metric of the mass matrix, in which no closed grip moves."""
+        """The nearest state, in the metric of the mass matrix, in which no closed grip moves and nothing slips that
+        never does.
+
+        Parameters
+        ----------
+        keep
+            Names of velocities that stay as they are.
+        """
         x, statuses = self.state(state), self.start_statuses(mode)
+        nq, names = self.mechanism.nq, list(self.mechanism.velocities)
+        for name in keep:
+            if name not in names:
+                raise unknown_name("velocity", name, names, self.name)
         M, J = (np.array(part, dtype=float) for part in self.grip_rows(statuses)(x, self.parameter_values))
+        if self.ideal_units:
+            J = np.vstack([J, self._rolling_rows(x)])
         if J.size:
-            v, MJ = x[self.mechanism.nq :], np.linalg.solve(M, J.T)
-            x[self.mechanism.nq :] = v - MJ @ np.linalg.lstsq(J @ MJ, J @ v, rcond=1e-12)[0]
+            free = [k for k, name in enumerate(names) if name not in keep]
+            v, MJ = x[nq:], np.linalg.solve(M[np.ix_(free, free)], J[:, free].T)
+            v[free] -= MJ @ np.linalg.lstsq(J[:, free] @ MJ, J @ v, rcond=1e-12)[0]
+            left = float(np.abs(J @ v).max())
+            if left > 1e-9 * max(1.0, float(np.abs(v).max())):
+                raise InputError(
+                    f"start of {self.name}: with {', '.join(keep) or 'nothing'} kept, what is closed still moves at "
+                    f"{left:.6g} m/s; keep fewer velocities"
+                )
         return x
+
+    @cached_property
+    def ideal_units(self) -> list[int]:
+        """Places of the ground contacts whose friction is infinite: they never slip."""
+        return [
+            k
+            for k, (unit, values) in enumerate(zip(self.units, self.unit_coefficients, strict=True))
+            if unit.kind == GROUND and values[0] == math.inf
+        ]
+
+    def ground_motion(self) -> Any:
+        """Gap, normal speed and tangential speed of each ground contact, a function of state and parameters."""
+
+        def made() -> Any:
+            d, found = self.dynamics, []
+            for unit in self.units:
+                if unit.kind == GROUND:
+                    speeds = ca.vertcat(*(d.row(position)[0] for _, position in unit.rows)) @ d.v
+                    found += [unit.clearance, speeds[-1], ca.norm_2(speeds[:-1])]
+            return ca.Function("ground_motion", [d.x, d.p], [ca.vertcat(*found)])
+
+        return self.once("ground_motion", made)
+
+    def slipping(self, x: np.ndarray) -> dict[str, float]:
+        """Speed, m/s, of every ground contact that slips at a state, on the ground to stay, and never should."""
+        motion = np.array(self.ground_motion()(x, self.parameter_values), dtype=float).reshape(-1, 3)
+        places = [k for k, unit in enumerate(self.units) if unit.kind == GROUND]
+        return {
+            self.units[k].name: float(speed)
+            for k, (gap, normal, speed) in zip(places, motion, strict=True)
+            if k in self.ideal_units and gap <= REST and abs(normal) <= REST and speed > REST
+        }
+
+    def _rolling_rows(self, x: np.ndarray) -> np.ndarray:
+        """Jacobian of the ground contacts that are on the ground to stay and never slip."""
+        d, slips = self.dynamics, self.slipping(x)
+        rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]
+        if not rows:
+            return np.zeros((0, self.mechanism.nv))
+        J = ca.Function("rolling_rows", [d.x, d.p], [ca.vertcat(*(d.row(position)[0] for position in rows))])
+        return np.array(J(x, self.parameter_values), dtype=float)
 
     def grip_speeds(self, statuses: Sequence[int], x: np.ndarray) -> dict[str, float]:
         """Speed of every closed grip at a state, m/s."""
@@ -280,7 +369,7 @@ class HybridSystem:
             if unit.kind == GRIP and status == 1
             for _, position in unit.rows
         ]
-        J = ca.jacobian(ca.vertcat(*rows), d.q) if rows else ca.SX.zeros(0, d.v.numel())
+        J = d.row(ca.vertcat(*rows))[0] if rows else ca.SX.zeros(0, d.v.numel())
         return ca.Function("grip_rows", [d.x, d.p], [d.M, J])
 
     def guard_sides(self, t: float, x: np.ndarray, values: np.ndarray) -> list[int]:
@@ -352,7 +441,7 @@ class HybridSystem:
         m = self.mechanism
         groups = [
             [body.mass for body in m.bodies.values()],
-            [body.inertia for body in m.bodies.values()],
+            [_least_moment(body) for body in m.bodies.values()],
             [value for unit in self.units for value in unit.coefficients],
             [actuator.limit for actuator in m.actuators.values()],
         ]
@@ -424,6 +513,23 @@ class HybridSystem:
         for name, limit in zip(self.mechanism.actuators, self.input_limits, strict=True):
             if not limit >= 0:
                 raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")
+
+
+def _least_moment(body: Any) -> Any:
+    """The moment of inertia of a body; in space, the least of what must not be negative of its matrix, in kg m^2.
+
+    These are the diagonal, the minors and the determinant; what rounding may have made negative counts as zero.
+    """
+    if body.motion is None:
+        return body.inertia
+    I = body.inertia
+    size = I[0, 0] + I[1, 1] + I[2, 2]
+    scale = ca.if_else(size > 0, size, 1)
+    least = ca.fmin(ca.fmin(I[0, 0], I[1, 1]), I[2, 2])
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        least = ca.fmin(least, (I[i, i] * I[j, j] - I[i, j] * I[j, i]) / scale)
+    least = ca.fmin(least, ca.det(I) / scale**2)
+    return ca.if_else(least > -1e-12 * ca.fabs(size), ca.fmax(least, 0), least)
 
 
 def _number(name: str, value: Any) -> float:

@@ -6,6 +6,8 @@ from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, P
 from saltus.mechanism._pinned import PIN, Pinned
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld, roll_pitch_yaw
+from saltus.mechanism._urdf import read_urdf
+from saltus.mechanism._urdf_lint import Finding, lint_urdf
 
 __all__ = [
     "PIN",
@@ -15,6 +17,7 @@ __all__ = [
     "Coordinate",
     "Cylinder",
     "Dynamics",
+    "Finding",
     "Fixed",
     "Floating",
     "FreeFlyer",
@@ -34,6 +37,8 @@ __all__ = [
     "Velocity",
     "Weld",
     "derive",
+    "lint_urdf",
     "position_of",
+    "read_urdf",
     "roll_pitch_yaw",
 ]

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import casadi as ca
 
+from saltus.errors import InputError
+
 
 @dataclass(frozen=True)
 class Pose:
@@ -39,18 +41,22 @@ class Joint(Protocol):
 
 @dataclass(frozen=True)
 class Revolute:
-    """Turn about a point of the parent; the angle is measured counter-clockwise."""
+    """Turn about a point of the parent; the coordinate counts counter-clockwise, or clockwise if ``sense`` is -1."""
 
     name: str
     at: tuple[Any, Any] = (0, 0)
     offset: Any = 0
+    sense: int = 1
+
+    def __post_init__(self) -> None:
+        _check_sense(self.name, self.sense)
 
     @property
     def coordinates(self) -> tuple[tuple[str, str], ...]:
         return ((self.name, "rad"),)
 
     def place(self, parent: Pose, q: list[Any]) -> Pose:
-        return Pose(parent.point(self.at), parent.angle + self.offset + q[0])
+        return Pose(parent.point(self.at), parent.angle + self.offset + self.sense * q[0])
 
 
 @dataclass(frozen=True)
@@ -86,15 +92,24 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Floating:
-    """Free in the plane: two positions and an angle, all measured in the parent."""
+    """Free in the plane: two positions and an angle, all measured in the parent; ``sense`` as of Revolute."""
 
     x: str
     y: str
     angle: str
+    sense: int = 1
+
+    def __post_init__(self) -> None:
+        _check_sense(self.angle, self.sense)
 
     @property
     def coordinates(self) -> tuple[tuple[str, str], ...]:
         return ((self.x, "m"), (self.y, "m"), (self.angle, "rad"))
 
     def place(self, parent: Pose, q: list[Any]) -> Pose:
-        return Pose(parent.point((q[0], q[1])), parent.angle + q[2])
+        return Pose(parent.point((q[0], q[1])), parent.angle + self.sense * q[2])
+
+
+def _check_sense(name: str, sense: Any) -> None:
+    if sense not in (1, -1):
+        raise InputError(f"joint {name!r}: sense is 1 (counter-clockwise) or -1 (clockwise), got {sense!r}")

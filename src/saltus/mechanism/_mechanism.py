@@ -12,12 +12,12 @@ import casadi as ca
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
-from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, Motion, SpatialJoint, Weld, column, cross, follow
+from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint, Weld, column, cross, follow
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named number of the model, an input of the compiled code."""
+    """A named number of the model, an input of the compiled code; ``infinite`` ones may be without bound."""
 
     name: str
     value: float
@@ -27,6 +27,7 @@ class Parameter:
     lower: float = -math.inf
     upper: float = math.inf
     strict: bool = False
+    infinite: bool = False
 
     def check(self, value: float) -> float:
         """Return the value as a float, or refuse it."""
@@ -34,7 +35,7 @@ class Parameter:
             number = float(value)
         except (TypeError, ValueError):
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
-        if not math.isfinite(number):
+        if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.strict and number <= self.lower:
@@ -58,7 +59,7 @@ class Body:
     mass: Any
     inertia: Any
     com: tuple[Any, ...]
-    motion: Motion | None = None
+    motion: Any = None
 
     def velocity(self, local: tuple[Any, ...]) -> tuple[Any, Any]:
         """Velocity in the world of a point of a body in space, and its rate while no velocity of a joint changes."""
@@ -67,18 +68,18 @@ class Body:
     def carried(self, arm: Any) -> tuple[Any, Any]:
         """The same for a point that is given by where it is from the body's origin, in the body's axes."""
         m, R = self.motion, self.pose.rotation
-        assert m is not None
         bias = m.bias + cross(m.spin_bias, arm) + cross(m.spin, cross(m.spin, arm))
         return R @ (m.speed + cross(m.spin, arm)), R @ bias
 
 
 @dataclass(frozen=True)
 class Point:
-    """A named material point, by its world position as an expression of the coordinates."""
+    """A named material point: its world position as an expression of the coordinates, and its place in its body."""
 
     name: str
     position: Any
     body: str
+    at: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ class Mechanism:
 
     In the plane: x to the right, y up, angles counter-clockwise, joints Revolute, Prismatic, Fixed and Floating. In
     space (``dimension=3``): z up, joints Hinge, Slider, Weld and FreeFlyer. Velocities are the rates of the
-    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All quantities
-    are in SI units.
+    coordinates and are named ``d`` + coordinate, but for the angular velocity of a free-flyer, wx, wy, wz. All
+    quantities are in SI units.
     """
 
     def __init__(self, name: str, *, dimension: int = 2):
@@ -162,13 +163,18 @@ class Mechanism:
         lower: float = -math.inf,
         upper: float = math.inf,
         positive: bool = False,
+        infinite: bool = False,
         symbol: Any = None,
     ) -> Any:
-        """Declare a parameter and return its symbol, a new one or one at hand; ``positive`` means strictly so."""
+        """Declare a parameter and return its symbol, a new one or one at hand.
+
+        ``positive`` means strictly so. One that is ``infinite`` may be, as friction that never gives way or a limit
+        that does not exist; others are finite.
+        """
         self._new(name, self.parameters, "parameter")
         if positive:
             lower = max(lower, 0.0)
-        made = Parameter(name, float(value), unit, about, source, lower, upper, positive)
+        made = Parameter(name, float(value), unit, about, source, lower, upper, positive, infinite)
         made.check(value)
         self.parameters[name] = made
         self._symbols[name] = ca.SX.sym(name) if symbol is None else symbol
@@ -192,7 +198,7 @@ class Mechanism:
         com = (0,) * self.dimension if com is None else com
         if (self.dimension == 3) != hasattr(joint, "relative") or len(com) != self.dimension:
             raise InputError(
-                f"body {name!r} of {self.name}: its joint and centre of mass must be those of dimension {self.dimension}"
+                f"body {name!r} of {self.name}: its joint and centre of mass must be of dimension {self.dimension}"
             )
         parent = parent or self.world
         if isinstance(joint, FreeFlyer) and parent is not self.world:
@@ -249,7 +255,7 @@ class Mechanism:
         """Name a point of a body, given in the body's frame."""
         self._new(name, self.points, "point")
         at = (0,) * self.dimension if at is None else at
-        made = Point(name, body.pose.point(at), body.name)
+        made = Point(name, body.pose.point(at), body.name, at)
         self.points[name] = made
         return made
 
@@ -282,9 +288,15 @@ class Mechanism:
         self.shapes = (*self.shapes, made)
         return made
 
-    def actuator(self, name: str, on: str, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
-        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``."""
+    def actuator(self, name: str, on: Any, *, limit: Any = math.inf, gain: Any = 1.0) -> None:
+        """Drive a coordinate: a torque on an angle, a force on a length; ``gain`` u with ``|u| <= limit``.
+
+        ``on`` is its name, or an angle that is made of several coordinates.
+        """
         self._new(name, self.actuators, "actuator")
+        if not isinstance(on, str):
+            self.actuators[name] = Actuator(name, gain * ca.SX(on), limit, "N m")
+            return
         along = gain * self._q[self.index(on)]
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)

@@ -68,7 +68,7 @@ class Motion:
 
     ``turn`` and ``origin`` place it in its parent; ``columns`` are its joint's, turning above
     shifting, a column for each velocity. ``spin`` and ``speed`` are its angular velocity and the velocity of its
-    origin; ``spin_bias`` and ``bias`` their rates while no velocity of a joint changes (of the speed, as seen in the world).
+    origin; ``spin_bias`` and ``bias`` their rates, as seen in the world, while no velocity of a joint changes.
     """
 
     parent: str
@@ -257,7 +257,7 @@ class FreeFlyer:
         return ca.vertcat(ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)), ca.horzcat(R.T, ca.SX(3, 3)))
 
     def angles(self, R: Any) -> dict[str, Any]:
-        """Yaw, roll and pitch by name: turning about z, then the new x, then the new y, which may go all the way round."""
+        """Yaw, roll and pitch by name: turning about z, then the new x, then the new y, all the way round."""
         return {
             f"{self.prefix}yaw": ca.atan2(-R[0, 1], R[1, 1]),
             f"{self.prefix}roll": ca.atan2(R[2, 1], ca.sqrt(R[2, 0] ** 2 + R[2, 2] ** 2)),

@@ -6,6 +6,7 @@ the mode's equations at Radau points [betts2010]. What the events between arcs a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -354,8 +355,9 @@ class _Program:
         opti.subject_to(impulse[1] >= 0)
         if status == STICK:
             opti.subject_to(speeds == 0)
-            opti.subject_to(mu * impulse[1] - impulse[0] >= 0)
-            opti.subject_to(mu * impulse[1] + impulse[0] >= 0)
+            if mu < math.inf:
+                opti.subject_to(mu * impulse[1] - impulse[0] >= 0)
+                opti.subject_to(mu * impulse[1] + impulse[0] >= 0)
         else:
             sign = 1 if status == SLIP_PLUS else -1
             opti.subject_to(speeds[1] == 0)
@@ -377,7 +379,7 @@ class _Mode:
 
         forces: list[Any] = []
         away: list[Any] = []
-        for unit, status, first in zip(system.units, mode.statuses, system.first_rows, strict=False):
+        for k, (unit, status, first) in enumerate(zip(system.units, mode.statuses, system.first_rows, strict=False)):
             if unit.kind != GROUND:
                 continue
             along, gap = (position for _, position in unit.rows)
@@ -386,9 +388,9 @@ class _Mode:
                 continue
             lam_t, lam_n = mode.forces[first], mode.forces[first + 1]
             forces.append(lam_n)
-            if status == STICK:
+            if status == STICK and k not in system.ideal_units:
                 forces += [unit.coefficients[0] * lam_n - lam_t, unit.coefficients[0] * lam_n + lam_t]
-            else:
+            elif status != STICK:
                 away.append((1 if status == SLIP_PLUS else -1) * (ca.jacobian(along, d.q) @ d.v))
         self.flow = function([d.x, d.u], [d.qdot, mode.acceleration])
         self.forces = function([d.x, d.u], forces)

@@ -77,7 +77,7 @@ def normal_force_figure(run: Trajectory, unit: str | None = None, *, title: str 
 def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str = "") -> Figure:
     """The tangential over the normal force of a ground contact, or of all, between dashed lines at the friction.
 
-    There is none where the normal force is zero.
+    There is none where the normal force is zero. Infinite friction has no lines.
     """
     run = fine(run)
     chosen = _contacts(run, unit)
@@ -85,13 +85,15 @@ def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str =
         Curve(label(name, ""), run.t, ratio_of_forces(run.system, run.samples.forces, row)) for name, row, _ in chosen
     ]
     frictions = list(dict.fromkeys(friction for *_, friction in chosen))
-    levels = [Level(side, "", RED) for friction in frictions for side in (friction, -friction)]
-    most = max(frictions)
+    finite = [friction for friction in frictions if friction < np.inf]
+    levels = [Level(side, "", RED) for friction in finite for side in (friction, -friction)]
+    needed = max((float(np.nanmax(np.abs(c.values), initial=0.0)) for c in curves), default=0.0)
+    most = max(finite) if finite == frictions else max(*finite, needed, 0.0)
     panel = Panel(
         f"tangential over normal force{_on(chosen)}", curves, levels, (-1.5 * most - 0.02, 1.5 * most + 0.02),
         gaps=True,
     )  # fmt: skip
-    told = ", ".join(f"{friction:g}" for friction in frictions)
+    told = ", ".join("infinite" if friction == np.inf else f"{friction:g}" for friction in frictions)
     return timeline([panel], title or f"{run.system.name}: force ratio, friction {told}", run)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import Bar, Grip, GroundPoint, Line, Wall, Wheel
+from saltus.contact import SPACE, Bar, Grip, GroundPoint, Line, SpatialWheel, Wall, Wheel
 from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
@@ -192,14 +192,14 @@ def up_name(system: HybridSystem) -> str:
 
 def on_ground(unit: Any) -> bool:
     """Whether a unit meets the ground, in the plane or in space; its normal row is the second."""
-    return unit.kind == GROUND or _in_space(unit)
+    return unit.kind in (GROUND, SPACE)
 
 
 def ground_lines(system: HybridSystem) -> list[GroundLine]:
     """The grounds of a robot, each once however many points can meet it."""
     lines: list[GroundLine] = []
     for unit in filter(on_ground, system.units):
-        where = (0.0, unit.height, 0.0) if _in_space(unit) else (*unit.through, unit.slope)  # type: ignore[attr-defined]
+        where = (0.0, unit.height, 0.0) if unit.kind == SPACE else (*unit.through, unit.slope)  # type: ignore[attr-defined]
         x, y, angle = parameter_values_of(system, *where)
         if not any(_same_line(line, x, y, angle) for line in lines):
             lines.append(GroundLine(x, y, angle))
@@ -216,7 +216,7 @@ def wheels(system: HybridSystem) -> list[Circle]:
 
 def wheel_units(system: HybridSystem) -> list[Any]:
     """Units that are wheels: with a point, a radius, a body that turns and, in space, an axis of it."""
-    return [unit for unit in system.units if isinstance(unit, Wheel) or (_in_space(unit) and hasattr(unit, "radius"))]
+    return [unit for unit in system.units if isinstance(unit, (Wheel, SpatialWheel))]
 
 
 def bars(system: HybridSystem) -> list[Place]:
@@ -249,7 +249,7 @@ def contacts(system: HybridSystem) -> list[Contact]:
             radius_of = unit.radius if isinstance(unit, Wheel) else 0.0
             angle, radius = parameter_values_of(system, unit.slope, radius_of)
             found.append(Contact(unit.name, "ground", k, names.index(unit.point.name), row, angle, radius))
-        elif _in_space(unit):
+        elif unit.kind == SPACE:
             found.append(
                 Contact(unit.name, "ground", k, names.index(_touch(unit)), row, directions=_Rows(system, unit))
             )
@@ -277,7 +277,7 @@ class _Rows:
 
 def _axle(unit: Any) -> Any:
     """The axis of a wheel in the world; that of a point is y."""
-    return unit.body.pose.direction(unit.axis) if hasattr(unit, "axis") else ca.SX([0, 1, 0])
+    return unit.body.pose.direction(unit.axis) if isinstance(unit, SpatialWheel) else ca.SX([0, 1, 0])
 
 
 def _forward(unit: Any) -> Any:
@@ -301,7 +301,7 @@ def _touch_point(unit: Any) -> Point:
 
 def _touch(unit: Any) -> str:
     """The name of the point where a contact in space acts."""
-    return f"{unit.point.name} contact" if hasattr(unit, "axis") else unit.point.name
+    return f"{unit.point.name} contact" if isinstance(unit, SpatialWheel) else unit.point.name
 
 
 def closed(statuses: np.ndarray, contact: Contact) -> np.ndarray:
@@ -317,14 +317,9 @@ def _points(system: HybridSystem) -> dict[str, Any]:
     for unit in system.units:
         if (point := getattr(unit, "point", None)) is not None:
             points.setdefault(point.name, point)
-        if _in_space(unit) and hasattr(unit, "axis"):
+        if isinstance(unit, SpatialWheel):
             points[_touch(unit)] = _touch_point(unit)
     return points
-
-
-def _in_space(unit: Any) -> bool:
-    """Whether a unit is a contact with the ground in space."""
-    return hasattr(unit, "height")
 
 
 def _holds(system: HybridSystem) -> list[Any]:

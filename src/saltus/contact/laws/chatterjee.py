@@ -2,6 +2,8 @@
 
 import math
 
+from saltus.contact._coulomb import plastic_in_space
+
 COEFFICIENTS = (("normal", 0.0, 0.0, 1.0), ("tangential", 0.0, -1.0, 1.0))
 
 
@@ -26,7 +28,9 @@ def impulse(A, free, before, c, out, info):
         two_n = (-A[0] * free[1] + A[2] * free[0]) / det
     test_t = (1.0 + e_t) * two_t
     test_n = given_n + (1.0 + e_t) * (two_n - one_n)
-    if abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
+    if mu == math.inf and not test_n > 0.0:
+        kappa = given_n / (one_n - two_n)  # it would have to pull at the ground: what larger friction tends to
+    elif abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
         kappa = 1.0 + e_t
         info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
@@ -36,6 +40,36 @@ def impulse(A, free, before, c, out, info):
         kappa = mu * given_n / bound
     out[0] = kappa * two_t
     out[1] = given_n + kappa * (two_n - one_n)
+    info[0] = 1.0 if e_n == 0.0 else 0.0
+    info[2] = kappa
+    return 0
+
+
+def impulse_in_space(A, free, before, c, out, info):
+    mu, e_n, e_t = c[0], c[1], c[2]
+    out[0] = out[1] = out[2] = 0.0
+    info[0] = info[1] = 0.0
+    info[2] = math.nan
+    back = e_n * min(before[1], 0.0)
+    if free[1] + back >= 0.0:
+        info[0] = 1.0 if free[1] == 0.0 and back == 0.0 else 0.0
+        return 0
+    one_n = -free[1] / A[4]
+    given_n = one_n - back / A[4]
+    two_t, two_n, two_s = plastic_in_space(A, free, 0.0)
+    size = math.hypot(two_t, two_s)
+    test_n = given_n + (1.0 + e_t) * (two_n - one_n)
+    if mu == math.inf or (1.0 + e_t) * size <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
+        kappa = 1.0 + e_t
+        info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
+    else:
+        bound = size - mu * (two_n - one_n)
+        if not bound > 0.0:
+            return 1
+        kappa = mu * given_n / bound
+    out[0] = kappa * two_t
+    out[1] = given_n + kappa * (two_n - one_n)
+    out[2] = kappa * two_s
     info[0] = 1.0 if e_n == 0.0 else 0.0
     info[2] = kappa
     return 0

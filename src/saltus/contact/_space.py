@@ -1,0 +1,295 @@
+"""Contacts with a level ground in space: a point, and a wheel that rolls; each sticks, slips in any direction or leaves.
+
+The functions with lower-case names and scalar arguments are the whole of their behaviour; the
+engine compiles them. Rows are forward, normal, sideways. What slips has one status, since it may slip in any direction;
+the engine keeps that direction, and gives the speed along it and the size of the friction force.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from saltus._native import compiled
+from saltus.contact._equations import Equations
+from saltus.contact._law import Law, plastic
+from saltus.contact._unit import FORCE, IMPACT, JUMP, KINEMATIC, NONE, SPACE, TEST
+from saltus.errors import unknown_name
+from saltus.mechanism import Body, Point, Velocity
+from saltus.mechanism._space import cross
+
+OPEN, STICK, SLIP = range(3)
+
+CONTACTS = ("rim", "upright")
+
+# Slower than this, m/s, the direction of slip is the one that it had.
+SLOWEST = 1e-10
+
+
+class _OnLevelGround:
+    """What points and wheels have in common: everything but where they touch."""
+
+    point: Point
+    friction: Any
+    law: Law
+    height: Any
+    open_name: str
+
+    kind = SPACE
+    coordinate = None
+    gate = None
+    held_name = "stick"
+    guard_names = (("touch", "", ""), ("lift", "cone", ""), ("lift", "turn", ""))
+    impacts = ("touch",)
+    damping = ()
+
+    @property
+    def name(self) -> str:
+        """The point's name."""
+        return self.point.name
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """Names of the statuses, in the order of their numbers."""
+        return (self.open_name, self.held_name, "slip")
+
+    @property
+    def rows(self) -> tuple[tuple[str, Velocity], ...]:
+        raise NotImplementedError
+
+    @property
+    def gap(self) -> Any:
+        """Distance from the ground."""
+        return self.rows[1][1].position
+
+    @property
+    def reach(self) -> Any:
+        return ca.SX(0)
+
+    @property
+    def clearance(self) -> Any:
+        return self.gap
+
+    @property
+    def coefficients(self) -> tuple[Any, ...]:
+        return (self.friction, *self.law.coefficients)
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return (self.height,)
+
+    def equations(self, status: int) -> Equations:
+        if status == OPEN:
+            return Equations()
+        if status == STICK:
+            return Equations(closed=(0, 1, 2))
+        along, side = self.rows[0][1].velocity, self.rows[2][1].velocity
+        ratio = -self.friction / ca.sqrt(along**2 + side**2)
+        return Equations(closed=(1,), ties=((0, 1, ratio * along), (2, 1, ratio * side)))
+
+    def possible(self, values: list[float]) -> tuple[int, ...]:
+        return (OPEN, STICK, SLIP) if math.isfinite(values[0]) else (OPEN, STICK)
+
+    def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
+        possible = self.possible(values)
+        every = (
+            *((OPEN, "touch", new) for new in possible),
+            (STICK, "lift", OPEN),
+            (STICK, "cone", SLIP),
+            (SLIP, "turn", STICK),
+            (SLIP, "turn", SLIP),
+            (SLIP, "lift", OPEN),
+            *((old, JUMP, new) for old in (STICK, SLIP) for new in possible if new != old),
+        )
+        return tuple(edge for edge in every if edge[0] in possible and edge[2] in possible)
+
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        friction, *rest = values.T
+        good = np.asarray(friction >= 0)
+        for declared, value in zip(self.law.declared, rest, strict=True):
+            good &= (declared.lower <= value) & (value <= declared.upper)
+        return good
+
+    def complaint(self, values: list[float]) -> str:
+        friction, *rest = values
+        for declared, value in zip(self.law.declared, rest, strict=True):
+            if not declared.lower <= value <= declared.upper:
+                bounds = f"between {declared.lower:g} and {declared.upper:g}"
+                return f"{declared.name} must lie {bounds}, got {value:g}"
+        return f"friction must not be negative, got {friction:g}"
+
+    def blocked(self, clearance: float) -> str:
+        return f"point {self.name} is {-clearance:.6g} m below the ground; it must not be"
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialPoint(_OnLevelGround):
+    """A point of a body in space that can meet a level ground.
+
+    Parameters
+    ----------
+    point, body
+        The material point, and the body that it is of.
+    friction
+        Coulomb's coefficient, a number or an expression of the parameters; infinite, it never slips.
+    law
+        What happens at an impact.
+    height
+        Of the ground, m.
+    open_name
+        What this unit's open status is called in reports.
+    """
+
+    point: Point
+    body: Body
+    friction: Any = math.inf
+    law: Law = field(default_factory=plastic)
+    height: Any = 0.0
+    open_name: str = "open"
+
+    @cached_property
+    def rows(self) -> tuple[tuple[str, Velocity], ...]:
+        velocity, drift = self.body.velocity(self.point.at)
+        place = self.point.position - ca.vertcat(0, 0, self.height)
+        names = (("t", 0), ("n", 2), ("s", 1))
+        return tuple((name, Velocity(velocity[k], drift[k], place[k])) for name, k in names)
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialWheel(_OnLevelGround):
+    """A wheel in space that rolls on a level ground, slips on it or leaves it.
+
+    Rolling is a matter of velocities: no position stands still. The force has a part forward, across the axle and along
+    the ground, a normal part, and a part sideways, to the left of forward.
+
+    Parameters
+    ----------
+    point
+        The centre, a point of the body.
+    body
+        The body that turns with the wheel.
+    radius
+        In m: a number or an expression of the parameters.
+    axis
+        Of the wheel, in the axes of the body; forward is to the right of it, seen from above.
+    contact
+        Where it touches: ``rim``, the lowest point of the rim of a thin disc that may lean, or ``upright``, straight
+        below the centre, which is true of a wheel that does not lean [vigne2019, 2.2].
+    friction, law, height, open_name
+        As for a point.
+    """
+
+    point: Point
+    body: Body
+    radius: Any
+    axis: tuple[float, float, float] = (0, 1, 0)
+    contact: str = "rim"
+    friction: Any = math.inf
+    law: Law = field(default_factory=plastic)
+    height: Any = 0.0
+    open_name: str = "open"
+
+    held_name = "roll"
+
+    def __post_init__(self) -> None:
+        if self.contact not in CONTACTS:
+            raise unknown_name("contact", self.contact, CONTACTS, f"wheel {self.point.name}")
+
+    @cached_property
+    def rows(self) -> tuple[tuple[str, Velocity], ...]:
+        # Notation: a axis, w spin, v velocity of the centre; forward t = a x z / c, s = z x t, with c = |a x z|
+        a, w, v = (ca.SX.sym(name, 3) for name in "awv")
+        z = ca.vertcat(0, 0, 1)
+        c = ca.sqrt(a[0] ** 2 + a[1] ** 2)
+        t, s = ca.vertcat(a[1], -a[0], 0) / c, ca.vertcat(a[0], a[1], 0) / c
+        arm = self.radius * (a[2] * s - c * z) if self.contact == "rim" else -self.radius * z
+        moves = v + cross(w, arm)
+        velocities = ca.vertcat(ca.dot(t, moves), moves[2], ca.dot(s, moves))
+        velocity, bias = self.body.velocity(self.point.at)
+        R, m = self.body.pose.rotation, self.body.motion
+        axis, spin = self.body.pose.direction(self.axis), R @ m.spin
+        old = ca.vertcat(a, w, v)
+        now = ca.vertcat(axis, spin, velocity)
+        drifts = ca.jtimes(velocities, old, ca.vertcat(cross(w, a), R @ m.spin_bias, bias))
+        velocities, drifts = ca.substitute(velocities, old, now), ca.substitute(drifts, old, now)
+        low = self.radius * (ca.sqrt(axis[0] ** 2 + axis[1] ** 2) if self.contact == "rim" else 1)
+        gap = self.point.position[2] - self.height - low
+        positions = (None, gap, None)
+        return tuple(
+            (name, Velocity(velocities[k], drifts[k], position))
+            for k, (name, position) in enumerate(zip("tns", positions, strict=True))
+        )
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        return (self.height, self.radius)
+
+
+@compiled
+def guard_kinds(status, mu):
+    """How each of the three guards of a status is evaluated; what never slips has no cone."""
+    if status == OPEN:
+        return KINEMATIC, NONE, NONE
+    if status == STICK:
+        return FORCE, FORCE if mu < math.inf else NONE, NONE
+    return FORCE, KINEMATIC if mu > 0.0 else NONE, NONE
+
+
+@compiled
+def guard_values(status, gap, speed, friction, f_n, mu):
+    """The guards of a status, positive inside: gap; or normal force and what is left of the cone, or speed of slip."""
+    if status == OPEN:
+        return gap, 1.0, 1.0
+    if status == STICK:
+        return f_n, mu * f_n - friction if mu < math.inf else 1.0, 1.0
+    return f_n, speed, 1.0
+
+
+@compiled
+def edge(status, slot):
+    """Where a guard leads: a status, IMPACT or TEST."""
+    if status == OPEN:
+        return IMPACT
+    if slot == 0:
+        return OPEN
+    return SLIP if status == STICK else TEST
+
+
+@compiled
+def candidates(status_ended, still, mu):
+    """The statuses, as bits, that a point on the ground with no normal velocity may take next."""
+    bits = (1 << OPEN) | (1 << SLIP)
+    if still:
+        bits = (1 << OPEN) | (1 << STICK)
+        if mu < math.inf:
+            bits |= 1 << SLIP
+    if status_ended >= 0:
+        bits &= ~(1 << status_ended)
+    return bits
+
+
+@compiled
+def margins(status, touch, still, friction, f_n, growth, a_n, mu):
+    """Two numbers that are positive where a status is consistent, and whether each is a force."""
+    if touch == 0:
+        return 1.0e300, 1.0e300, True, True
+    if status == OPEN:
+        return a_n, 1.0e300, False, True
+    if status == STICK:
+        return f_n, mu * f_n - friction if mu < math.inf else 1.0e300, True, True
+    return f_n, growth if still else 1.0e300, True, not still
+
+
+@compiled
+def direction(along, side, last_along, last_side):
+    """The direction of slip; where it is slower than can be told, the one that it had."""
+    x, y = along + SLOWEST * last_along, side + SLOWEST * last_side
+    size = math.sqrt(x * x + y * y)
+    if size > 0.0:
+        return x / size, y / size
+    return last_along, last_side

@@ -1,0 +1,53 @@
+"""Optimal gains of a linear system: continuous, or for inputs that are held between samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
+
+
+def held(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """The map of states over a period in which the inputs are held: x' = F x + G u."""
+    n, m = B.shape
+    block = np.zeros((n + m, n + m))
+    block[:n, :n], block[:n, n:] = A * period, B * period
+    grown = expm(block)
+    return grown[:n, :n], grown[:n, n:]
+
+
+def held_cost(
+    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, period: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What x'Qx + u'Ru amounts to over a period in which the inputs are held, exactly [vanloan1978].
+
+    Returns the weights of states, of inputs, and of both together.
+    """
+    n, m = B.shape
+    size = n + m
+    system, weights = np.zeros((size, size)), np.zeros((size, size))
+    system[:n, :n], system[:n, n:] = A, B
+    weights[:n, :n], weights[n:, n:] = Q, R
+    block = np.zeros((2 * size, 2 * size))
+    block[:size, :size], block[:size, size:], block[size:, size:] = -system.T, weights, system
+    grown = expm(block * period)
+    total = grown[size:, size:].T @ grown[:size, size:]
+    total = 0.5 * (total + total.T)
+    return total[:n, :n], total[n:, n:], total[:n, n:]
+
+
+def gains(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, period: float | None) -> np.ndarray | None:
+    """Gains K of u = -K x with the least cost, or None where there are none that make the system stable."""
+    try:
+        if period is None:
+            P = solve_continuous_are(A, B, Q, R)
+            K = np.linalg.solve(R, B.T @ P)
+            stable = np.max(np.linalg.eigvals(A - B @ K).real, initial=-1.0) < 0
+        else:
+            F, G = held(A, B, period)
+            Qd, Rd, S = held_cost(A, B, Q, R, period)
+            P = solve_discrete_are(F, G, Qd, Rd, s=S)
+            K = np.linalg.solve(Rd + G.T @ P @ G, G.T @ P @ F + S.T)
+            stable = np.max(np.abs(np.linalg.eigvals(F - G @ K)), initial=0.0) < 1
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    return K if stable and np.isfinite(K).all() else None

@@ -1,0 +1,66 @@
+"""What the forms of Claptrap share: its URDF file, rolling, the fall, what is read off it, and its controllers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from saltus.contact import SpatialWheel
+from saltus.control import LQR, Feedback
+from saltus.hybrid import Guard, HybridSystem
+from saltus.mechanism import read_urdf
+
+SOURCE = "vigne2019"
+
+# What the LQR weighs: where it is and how it moves, each alike, and a torque of 20 N m.
+WEIGHTS = {"pitch": 1.0, "dpitch": 1.0, "psi": 1.0, "dpsi": 1.0}
+
+
+def pd() -> Feedback:
+    """The controller of the paper's code: wheel torque 150 (pitch + 0.01 pitch rate), in N m [vigne2019]."""
+    return Feedback({"pitch": 150.0, "dpitch": 1.5})
+
+
+def lqr(**options: Any) -> LQR:
+    """LQR on pitch, psi and their rates: it stands, and comes back to where it began."""
+    return LQR(weights=WEIGHTS, effort=0.01, at={"pitch": 0.0}, states=("pitch", "psi"), **options)
+
+
+def claptrap(
+    name: str, about: str, *, file: str = "claptrap", contact: str = "rim", controllers: Mapping[str, Any] | None = None
+) -> HybridSystem:
+    """A form of Claptrap by its URDF file: all that hangs on the body by a joint called wheel... rolls on the ground."""
+    source = files("saltus.robots") / "urdf" / f"{file}.urdf"
+    m = read_urdf(source.read_text(), free_flyer=True, name=name)
+    r = m.parameter("r", 0.15, "m", "radius of the wheel", source=SOURCE, positive=True)
+    height = m.parameter(
+        "height", 1.0, "m", "from the axle to the top of the body, which ends the run on the floor", positive=True
+    )
+    mu = m.parameter("mu", math.inf, "1", "friction of the ground; ideal rolling if infinite", lower=0, infinite=True)
+    head = m.point("head", m.bodies["body"], (0, 0, height))
+    wheels = [name for name in m.bodies if "wheel" in name]
+    pitch = m.readings["pitch"].expression
+    rolled = sum(m.coordinate(name).symbol for name in wheels) / len(wheels)
+    m.reading("psi", pitch + rolled, "rad")
+    marks = []
+    for wheel in wheels:
+        m.point(f"{wheel}_mark", m.bodies[wheel], (0, 0, -r))
+        marks.append((wheel, f"{wheel}_mark"))
+    units = [SpatialWheel(m.points[wheel], m.bodies[wheel], r, contact=contact, friction=mu) for wheel in wheels]
+    arms = [
+        (body.motion.parent, body.name)
+        for body in m.bodies.values()
+        if body.motion.parent != "world" and body.name not in wheels
+    ]
+    return HybridSystem(
+        m,
+        units=tuple(units),
+        guards=(Guard("fall", head.position[2], about="height of the top of the body"),),
+        start={"z": 0.15, "pitch": 0.2},
+        until=10.0,
+        controllers={"pd": pd(), "lqr": lqr()} if controllers is None else controllers,
+        skeleton=(("body", "head"), *marks, *arms),
+        about=about,
+    )

@@ -1,0 +1,12 @@
+"""Claptrap, the rolling balancer of Vigne, in space: a body on one wheel, which may lean, slip, lift off and fall."""
+
+from __future__ import annotations
+
+from saltus.hybrid import HybridSystem
+from saltus.robots._claptrap import claptrap
+
+
+def build() -> HybridSystem:
+    return claptrap(
+        "claptrap", "a body that balances on a wheel, free in space; the wheel touches at its lowest rim point"
+    )

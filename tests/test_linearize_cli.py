@@ -1,0 +1,81 @@
+"""`saltus linearize`: what it prints for people and for programs, and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+KEYS = {
+    "robot", "mode", "at", "inputs", "states", "A", "B", "eigenvalues", "controllable", "rank",
+    "smallest_singular_value", "weak_mode", "K", "closed_loop_eigenvalues", "residual",
+}  # fmt: skip
+
+
+def test_for_programs(call_json):
+    code, said = call_json("linearize", "hopper", "--at", "theta2=-90deg")
+    assert code == 0
+    assert set(said) >= KEYS
+    assert said["at"]["theta2"] == pytest.approx(-math.pi / 2)
+    assert said["mode"] == "stick"
+    assert said["controllable"] is True
+    A, B, K = (np.array(said[name]) for name in ("A", "B", "K"))
+    values = np.linalg.eigvals(A - B @ K)
+    np.testing.assert_allclose(
+        sorted(pair[0] for pair in said["closed_loop_eigenvalues"]), np.sort(values.real), rtol=1e-6
+    )
+    assert said["residual"] < 1e-9
+
+
+def test_for_people(call):
+    code, out, _ = call("linearize", "disc", "--set", "slope=0")
+    assert code == 0
+    for words in ("an equilibrium in mode roll", "x = -0.2 angle", "controllable: yes, rank 2 of 2", "gains K"):
+        assert words in out
+
+
+def test_weights_period_and_kept_coordinates(call_json):
+    code, said = call_json("linearize", "disc", "--keep", "x", "--q", "x=4", "--r", "2", "--period", "0.01")
+    assert code == 0
+    assert said["states"] == ["x", "dx"]
+    assert said["Q"] == [4, 1]
+    assert said["R"] == [0.02]
+    assert all(math.hypot(*pair) < 1 for pair in said["closed_loop_eigenvalues"])
+
+
+def test_about_a_state_that_is_no_equilibrium(call_json):
+    code, said = call_json("linearize", "pendulum", "--here", "--x0", "theta=1", "--input", "pivot=2")
+    assert code == 0
+    assert said["equilibrium"] is False
+    assert said["residual"] == pytest.approx(9.81 * math.sin(1) - 2)
+    assert said["inputs"] == {"pivot": 2}
+
+
+def test_without_gains_it_says_why(call_json, call):
+    code, said = call_json("linearize", "rod")
+    assert code == 0
+    assert said["K"] is None
+    assert "no actuators" in said["no_gains"]
+    assert said["weak_mode"]["eigenvalue"][0] == pytest.approx(math.sqrt(1.5 * 9.81))
+    code, _, err = call("linearize", "rod", "--q", "theta=1")
+    assert code == 2
+    assert "no actuators" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("linearize hoper", "Did you mean 'hopper'"),
+        ("linearize hopper --at theta=1", "unknown coordinate"),
+        ("linearize hopper --mode fly", "unknown status"),
+        ("linearize hopper --keep x", "independent coordinates"),
+        ("linearize hopper --q x=1", "unknown state"),
+        ("linearize hopper --r 0", "must be positive"),
+        ("linearize hopper --period -1", "positive time"),
+        ("linearize bouncing_ball", "cannot move at all"),
+    ],
+)
+def test_what_is_wrong_is_said(words, complaint, call):
+    code, out, err = call(*words.split())
+    assert code == 2
+    assert complaint in err
+    assert not out
