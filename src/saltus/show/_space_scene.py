@@ -36,6 +36,8 @@ LINK, JOINT_SIZE, TOUCH, ARROW = 0.022, 0.032, 0.03, 0.8
 STILL = 1e-9
 # A cylinder that is flatter than this share of its radius is a wheel, whose turning is made visible.
 FLAT = 1.5
+# Thickness of a wheel in space that has no shape, as a share of its radius.
+THIN = 0.08
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,8 @@ class _Maker:
                 body = self.bodies.index(unit.body.name)
                 at = self._local(body, self.points.index(unit.point.name))[0]
                 turn = along(np.array([getattr(unit, "axis", (0.0, 0.0, 1.0))], dtype=float))[0]
-                form = Cylinder(radius, 0.25 * radius)
+                # where it leans, a thick one would sink into the ground
+                form = Cylinder(radius, (0.25 if self.system.mechanism.dimension == 2 else THIN) * radius)
                 for thing in [Thing(form, at, turn, self._colour(body)), *_spokes(form, at, turn)]:
                     self._add(body, thing)
 
