@@ -12,6 +12,9 @@ from saltus.mechanism import Coordinate
 
 GROUND, GRIP, JOINT, SPACE = range(4)
 
+# Kinds of what meets a ground: the second row is normal to it, the others lie along it.
+GROUNDS = (GROUND, SPACE)
+
 # Guards that a unit has at most.
 SLOTS = 3
 

@@ -13,7 +13,7 @@ import numpy as np
 from saltus.contact import GRIP
 from saltus.contact._ground import OPEN, STICK
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK
-from saltus.contact._unit import GROUND, JOINT
+from saltus.contact._unit import GROUNDS, JOINT
 from saltus.control._independent import Flow, arrays, flow_of, readings
 from saltus.control._protocol import finite
 from saltus.control.constant import Constant
@@ -127,7 +127,7 @@ def _candidates(system: HybridSystem, x: np.ndarray, u: np.ndarray) -> Iterator[
         base = statuses_at(system, x, u)
     sliding = [unit.kind == JOINT and status in (PLUS, MINUS) for unit, status in zip(system.units, base, strict=True)]
     base = tuple(STUCK if slides else status for slides, status in zip(sliding, base, strict=True))
-    ground = [k for k, unit in enumerate(system.units) if unit.kind == GROUND]
+    ground = [k for k, unit in enumerate(system.units) if unit.kind in GROUNDS]
     combinations = itertools.chain.from_iterable(itertools.combinations(ground, count) for count in (1, 2))
     seen = [base]
     yield base

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact._joint import LOWER, UPPER
-from saltus.contact._unit import GROUND
+from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, symbolic_mode
 from saltus.mechanism._dynamics import Velocity, position_of
@@ -136,7 +136,7 @@ def _target(system: HybridSystem, statuses: Sequence[int], place: tuple[int, int
     """Where a closed row is at rest: unit, and which of its coefficients; -1 for zero, None for where it was."""
     k, row = place
     unit, status = system.units[k], statuses[k]
-    if unit.kind == GROUND and unit.rows[row][0] == "n":
+    if unit.kind in GROUNDS and unit.rows[row][0] == "n":
         return k, -1
     if unit.coordinate is not None and status in (LOWER, UPPER):
         return k, 1 if status == LOWER else 2

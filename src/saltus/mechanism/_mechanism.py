@@ -223,7 +223,8 @@ class Mechanism:
     def _declare(self, joint: Any) -> tuple[list[Any], list[Any]]:
         """Symbols of a joint's coordinates and velocities."""
         velocities = getattr(joint, "velocities", tuple((f"d{name}", f"{unit}/s") for name, unit in joint.coordinates))
-        q, v = [], []
+        q: list[Any] = []
+        v: list[Any] = []
         if isinstance(joint, FreeFlyer):
             self.quaternions.append(self.nq + joint.quaternion)
         for known, symbols, names in ((self.coordinates, q, joint.coordinates), (self.velocities, v, velocities)):
