@@ -183,7 +183,7 @@ def test_every_module_is_in_the_page():
         assert f"const module_{file.stem} = " in code
 
 
-@pytest.mark.parametrize("file", sorted(WEB.glob("*.mjs")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(WEB.rglob("*.mjs")), ids=lambda file: file.name)
 def test_a_module_says_first_what_it_is_for(file):
     lines = file.read_text(encoding="utf-8").splitlines()
     assert re.fullmatch(r"// [A-Z].*\.", lines[0])
@@ -194,4 +194,4 @@ def test_the_files_are_installed():
     project = tomllib.loads((HERE.parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["saltus.show"]
     installed = {file for pattern in patterns for file in WEB.parent.glob(pattern)}
-    assert installed == {file for file in WEB.iterdir() if file.is_file()}
+    assert installed == {file for file in WEB.rglob("*") if file.is_file()}

@@ -11,6 +11,7 @@ from saltus.cli import (  # noqa: F401 - verbs
     _region,
     _runs,
     _search,
+    _urdf,
 )
 from saltus.cli._app import app, main
 

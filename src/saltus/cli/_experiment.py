@@ -185,5 +185,6 @@ def _options(kind: Any, name: str, options: Mapping[str, str]) -> dict[str, Any]
         try:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
-            values[key] = number(text, f"--control {key}")
+            words = [part.strip() for part in str(fields[key]).split("|")]
+            values[key] = text if "str" in words else number(text, f"--control {key}")
     return values

@@ -11,7 +11,7 @@ import numpy as np
 
 from saltus import registry
 from saltus.contact import GRIP, Unit
-from saltus.contact._unit import ON_GROUND
+from saltus.contact._unit import GROUNDS
 from saltus.control import PD, Compiled, Constant, Schedule, Sine
 from saltus.engine import Batch, simulate_many
 from saltus.engine._cases import columns
@@ -240,7 +240,7 @@ def _let_slide(system: HybridSystem, x: np.ndarray, p: np.ndarray, random: np.ra
 
 def _let_roll(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> None:
     """Let nothing slip on the ground that never does; bring it to rest where rounding still would."""
-    grounded = [unit for unit in system.units if unit.kind in ON_GROUND]
+    grounded = [unit for unit in system.units if unit.kind in GROUNDS]
     if not grounded or not (_values(system, [unit.coefficients[0] for unit in grounded], p) == math.inf).any():
         return
     gaps = columns(system.ground_motion(), x, p)[0].reshape(len(x), -1, 3)[:, :, 0]

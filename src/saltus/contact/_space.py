@@ -1,4 +1,4 @@
-"""Contacts with a level ground in space: a point, and a wheel that rolls; each sticks, slips in any direction or leaves.
+"""Contacts with a level ground in space: points and wheels that stick or roll, slip in any direction, or leave it.
 
 The functions with lower-case names and scalar arguments are the whole of their behaviour; the
 engine compiles them. Rows are forward, normal, sideways. What slips has one status, since it may slip in any direction;
@@ -27,8 +27,8 @@ OPEN, STICK, SLIP = range(3)
 
 CONTACTS = ("rim", "upright")
 
-# Slower than this, m/s, the direction of slip is the one that it had.
-SLOWEST = 1e-10
+# Slower than this, m/s, slip has turned to where its acceleration points before anything else changes.
+SLOWEST = 1e-6
 
 
 class _OnLevelGround:
@@ -283,13 +283,3 @@ def margins(status, touch, still, friction, f_n, growth, a_n, mu):
     if status == STICK:
         return f_n, mu * f_n - friction if mu < math.inf else 1.0e300, True, True
     return f_n, growth if still else 1.0e300, True, not still
-
-
-@compiled
-def direction(along, side, last_along, last_side):
-    """The direction of slip; where it is slower than can be told, the one that it had."""
-    x, y = along + SLOWEST * last_along, side + SLOWEST * last_side
-    size = math.sqrt(x * x + y * y)
-    if size > 0.0:
-        return x / size, y / size
-    return last_along, last_side

@@ -12,8 +12,8 @@ from saltus.mechanism import Coordinate
 
 GROUND, GRIP, JOINT, SPACE = range(4)
 
-# Those that meet the ground, in the plane and in space; their second row is the normal one.
-ON_GROUND, NORMAL = (GROUND, SPACE), 1
+# Kinds of what meets a ground: the second row is normal to it, the others lie along it.
+GROUNDS = (GROUND, SPACE)
 
 # Guards that a unit has at most.
 SLOTS = 3

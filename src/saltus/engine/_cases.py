@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from saltus._native import Entry
-from saltus.contact._unit import ON_GROUND
+from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
 from saltus.engine._simulate import _check_grips, _check_start, bind, check_slips
@@ -301,7 +301,7 @@ def _check_all_grips(cases: Cases, statuses: list[int]) -> None:
 def _check_all_slips(cases: Cases) -> None:
     """Refuse starts in which something slips that never does."""
     units = cases.system.units
-    grounded = [k for k, unit in enumerate(units) if unit.kind in ON_GROUND]
+    grounded = [k for k, unit in enumerate(units) if unit.kind in GROUNDS]
     friction = np.array([cases.system.unit_coefficients[k][0] for k in grounded])
     if cases.varied:
         places = np.cumsum([0, *(len(unit.coefficients) for unit in units)])

@@ -6,7 +6,7 @@ from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import candidates, margins, on_ground, slides
 from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
-from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_gates, set_inputs
+from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_gates, set_inputs, turning
 from saltus.engine._guards import aim, first_speed, friction_of
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
@@ -163,40 +163,28 @@ DIRECTIONS = 64
 
 
 @compiled
-def _turn(I, D, unit, angle):
-    """With friction against a slip in one direction: by how much the slip's acceleration turns from it, and grows."""
-    never_inline()
-    ref, row = I[L.SLIDE] + 2 * unit, I[I[L.ROW] + unit]
-    D[ref], D[ref + 1] = math.cos(angle), math.sin(angle)
-    if contact_forces(I, D, I[L.LAMD]) != 0:
-        return math.nan, math.nan
-    row_accelerations(I, D, I[L.LAMD])
-    along, side = D[I[L.ACC] + row], D[I[L.ACC] + row + 2]
-    return D[ref] * side - D[ref + 1] * along, D[ref] * along + D[ref + 1] * side
-
-
-@compiled
 def _aim_beginning(I, D, unit):
     """The direction in which a contact at rest begins to slip: that of its acceleration under friction against it."""
     never_inline()
     width = 2.0 * math.pi / DIRECTIONS
-    best, found = 0.0, False
+    best, angle, found = 0.0, 0.0, False
     for k in range(DIRECTIONS):
         low, high = (k + 0.37) * width, (k + 1.37) * width
-        at_low, at_high = _turn(I, D, unit, low)[0], _turn(I, D, unit, high)[0]
+        at_low, at_high = turning(I, D, unit, low)[0], turning(I, D, unit, high)[0]
         if not at_low * at_high <= 0.0:
             continue
         for _ in range(60):
             middle = 0.5 * (low + high)
-            if _turn(I, D, unit, middle)[0] * at_low > 0.0:
+            if turning(I, D, unit, middle)[0] * at_low > 0.0:
                 low = middle
             else:
                 high = middle
-        _, growth = _turn(I, D, unit, high)
+        _, growth = turning(I, D, unit, high)
         if growth > best:
             best, found, angle = growth, True, high
     if found:
-        _turn(I, D, unit, angle)
+        ref = I[L.SLIDE] + 2 * unit
+        D[ref], D[ref + 1] = math.cos(angle), math.sin(angle)
     return found
 
 
@@ -208,7 +196,7 @@ def aim_all(I, D):
         if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
             continue
         if I[I[L.STILL] + unit] == 0:
-            aim(I, D, unit, I[L.W_V])
+            aim(I, D, unit, I[L.W_V], 0.0)
         elif I[I[L.ENDED] + unit] < 0 and not _aim_beginning(I, D, unit):
             return False
     return True

@@ -6,7 +6,7 @@ from saltus._native import compiled, never_inline
 from saltus.contact._behaviour import edge, on_ground
 from saltus.contact._joint import FREE, PLUS
 from saltus.contact._space import SLIP
-from saltus.contact._unit import GRIP, IMPACT, JOINT, SPACE, TEST
+from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, SPACE, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._flow import flow
@@ -205,12 +205,12 @@ def change_units(I, D, t, y):
                     tested = True
             elif target == TEST:
                 I[I[L.STILL] + unit] = 1
-                turned = turned or kind == JOINT or kind == SPACE
+                turned = turned or kind != GROUND
                 tested = True
             else:
                 if kind == SPACE and target == SLIP:
                     # it gives way against the friction that it can no longer bear
-                    aim(I, D, unit, I[L.LAM])
+                    aim(I, D, unit, I[L.LAM], 0.0)
                     D[I[L.SLIDE] + 2 * unit] *= -1.0
                     D[I[L.SLIDE] + 2 * unit + 1] *= -1.0
                 if kind == GRIP:

@@ -9,7 +9,7 @@ from saltus.contact._behaviour import holds, on_ground, slides
 from saltus.contact._grip import CLOSED
 from saltus.contact._ground import tie
 from saltus.contact._joint import PLUS, STUCK
-from saltus.contact._space import direction
+from saltus.contact._space import SLOWEST
 from saltus.contact._unit import GRIP, GROUND, JOINT, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, NO_MODE, REDUNDANT, SINGULAR
@@ -206,9 +206,16 @@ def contact_forces(I, D, lam):
     that keeps each in its cone if this is possible at all.
     """
     never_inline()
-    n, S = I[L.NACTIVE], I[L.SOLVE]
     if I[L.NSLIDE] > 0:
         turn_ties(I, D)
+    return _solve_forces(I, D, lam)
+
+
+@compiled
+def _solve_forces(I, D, lam):
+    """The same, with ties as they are."""
+    never_inline()
+    n, S = I[L.NACTIVE], I[L.SOLVE]
     _assemble(I, D, lam)
     if not eliminate(I, D, n, False):
         return REDUNDANT
@@ -232,17 +239,70 @@ def contact_forces(I, D, lam):
 
 
 @compiled
-def turn_ties(I, D):
-    """Friction of what slips in space, over the normal force: against the slip as the last terms have it."""
+def tie_along(I, D, unit, along, side):
+    """Let friction of what slips in space act against a direction."""
+    row, mu = I[I[L.ROW] + unit], D[I[L.COEF] + L.COEFFICIENTS * unit]
+    for i in range(I[L.NACTIVE]):
+        if I[I[L.ACTIVE_ROW] + i] == row + 1:
+            D[I[L.ACTIVE_TIE] + i], D[I[L.SIDE_TIE] + i] = -mu * along, -mu * side
+
+
+@compiled
+def turning(I, D, unit, angle):
+    """With friction against a slip in one direction: by how much its acceleration turns from that, and grows along it."""
     never_inline()
+    row, along, side = I[I[L.ROW] + unit], math.cos(angle), math.sin(angle)
+    tie_along(I, D, unit, along, side)
+    if _solve_forces(I, D, I[L.LAMS]) != 0:
+        return math.nan, math.nan
+    row_accelerations(I, D, I[L.LAMS])
+    a, b = D[I[L.ACC] + row], D[I[L.ACC] + row + 2]
+    return along * b - side * a, along * a + side * b
+
+
+@compiled
+def _turn_slowly(I, D, unit):
+    """The direction of a slip that is too slow to resist: that in which its acceleration does not turn it."""
+    never_inline()
+    ref = I[L.SLIDE] + 2 * unit
+    angle = math.atan2(D[ref + 1], D[ref])
+    last, step = angle, 1e-4
+    turn, growth = turning(I, D, unit, angle)
+    for _ in range(30):
+        angle = last + step
+        now, growth = turning(I, D, unit, angle)
+        if now == turn or abs(step) < 1e-15:
+            break
+        last, turn, step = angle, now, -now * step / (now - turn)
+        if not abs(step) < 0.3:
+            step = math.copysign(0.3, step)
+    tie_along(I, D, unit, math.cos(angle), math.sin(angle))
+
+
+@compiled
+def turn_ties(I, D):
+    """Friction of what slips in space, over the normal force: against the slip as the last terms have it.
+
+    While that is slow, its direction changes much faster than all else, by friction over its speed, and stays where it
+    does not turn; several in turn.
+    """
+    never_inline()
+    slow = 0
     for unit in range(I[L.NUNIT]):
-        row = I[I[L.ROW] + unit]
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
-            ref, mu = I[L.SLIDE] + 2 * unit, D[I[L.COEF] + L.COEFFICIENTS * unit]
-            along, side = direction(D[I[L.W_V] + row], D[I[L.W_V] + row + 2], D[ref], D[ref + 1])
-            for i in range(I[L.NACTIVE]):
-                if I[I[L.ACTIVE_ROW] + i] == row + 1:
-                    D[I[L.ACTIVE_TIE] + i], D[I[L.SIDE_TIE] + i] = -mu * along, -mu * side
+            v, ref = I[L.W_V] + I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
+            speed = math.hypot(D[v], D[v + 2])
+            if speed >= SLOWEST:
+                tie_along(I, D, unit, D[v] / speed, D[v + 2] / speed)
+            else:
+                tie_along(I, D, unit, D[ref], D[ref + 1])
+                slow += 1
+    for _ in range(0 if slow == 0 else (1 if I[L.NSLIDE] == 1 else 8)):
+        for unit in range(I[L.NUNIT]):
+            if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
+                v = I[L.W_V] + I[I[L.ROW] + unit]
+                if math.hypot(D[v], D[v + 2]) < SLOWEST:
+                    _turn_slowly(I, D, unit)
 
 
 @compiled

@@ -4,6 +4,7 @@ import math
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values, on_ground, slides
+from saltus.contact._space import SLOWEST
 from saltus.contact._unit import FORCE, KINEMATIC, NONE, REACH, SPACE, SPEED
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
@@ -14,9 +15,6 @@ NOT_A_NUMBER, TOO_LONG = -1, -2
 
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
-
-# Slip in space that is slower than this, m/s, has no direction to speak of.
-SLOW = 1e-9
 
 # Steps shorter than this resolve how a guard leaves zero, s.
 RESOLVED = 1e-7
@@ -81,11 +79,11 @@ def slip_speed(I, D, unit, block):
 
 
 @compiled
-def aim(I, D, unit, block):
-    """Note the direction in which a unit slips in space, if it does."""
+def aim(I, D, unit, block, least):
+    """Note the direction in which a unit slips in space, if it does so faster than the least."""
     row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
     size = math.hypot(D[block + row], D[block + row + 2])
-    if size > 0.0:
+    if size > least:
         D[ref], D[ref + 1] = D[block + row] / size, D[block + row + 2] / size
 
 
@@ -97,20 +95,20 @@ def follow_slides(I, D):
     for unit in range(I[L.NUNIT]):
         slot = L.SLOTS * unit + 1
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.ZERO] + slot] == 0:
-            aim(I, D, unit, I[L.GAP_V])
+            aim(I, D, unit, I[L.GAP_V], SLOWEST)
     guards(I, D, I[L.LAM], I[L.G0])
     slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
 
 
 @compiled
 def astray(I, D, h):
-    """Whether the end of a step slips in space in quite another direction than its start, but for one that has stopped."""
+    """Whether a step ends in a slip in space whose direction is quite another than at its start."""
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
             row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
             along = first_speed(I, D, unit, I[L.GAP_V])
             across = D[I[L.GAP_V] + row + 2] * D[ref] - D[I[L.GAP_V] + row] * D[ref + 1]
-            if abs(across) > 0.5 * abs(along) and abs(across) > SLOW and h > RESOLVED:
+            if abs(across) > 0.5 * abs(along) and abs(across) > SLOWEST and h > RESOLVED:
                 return True
     return False
 

@@ -125,6 +125,7 @@ _DOUBLES = [
     "ACTIVE_TIE",
     "SIDE_TIE",
     "SLIDE",  # direction of slip in space, forward and sideways
+    "LAMS",  # forces while that is looked for
     "DAMP",  # force per velocity of contact rows
     "GIVEN",  # forces of contact rows that the mode prescribes
     "MARGIN",  # margins of consistency, at once and a moment later

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltus.contact._unit import NORMAL, ON_GROUND
+from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def needed_friction(run: Trajectory) -> dict[str, NeededFriction]:
     impulses = run.event_rows[:, first : first + nr]
     found = {}
     for k, unit in enumerate(run.system.units):
-        if unit.kind not in ON_GROUND:
+        if unit.kind not in GROUNDS:
             continue
         rows = slice(run.system.first_rows[k], run.system.first_rows[k + 1])
         candidates = [
@@ -62,8 +62,8 @@ def needed_friction(run: Trajectory) -> dict[str, NeededFriction]:
 
 
 def _largest(times: np.ndarray, rows: np.ndarray, *, impact: bool) -> NeededFriction | None:
-    """The largest ratio of what acts along the ground to what presses on it."""
-    along, normal = np.linalg.norm(np.delete(rows, NORMAL, axis=1), axis=1), rows[:, NORMAL]
+    """The largest ratio of what acts along the ground to what presses on it, the second column."""
+    along, normal = np.linalg.norm(np.delete(rows, 1, axis=1), axis=1), rows[:, 1]
     acting = normal > (LEAST_IMPULSE if impact else LEAST) * np.abs(normal[np.isfinite(normal)]).max(initial=0.0)
     if not acting.any():
         return None

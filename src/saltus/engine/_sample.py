@@ -3,9 +3,10 @@
 import math
 
 from saltus._native import compiled
+from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
 from saltus.engine._flow import energies, flow, make_plan, unit_length
-from saltus.engine._guards import kinematics
+from saltus.engine._guards import aim, kinematics
 from saltus.engine._tableau import dense_at
 
 PLACES, STATES, EVERYTHING = range(3)
@@ -62,6 +63,13 @@ def sample(I, D, steps, index, fraction, count, statuses, out, what):
                 I[I[L.STATUS] + unit] = statuses[arc * nunit + unit]
             make_plan(I, D)
         y = I[L.Y]
+        if I[L.NSLIDE] > 0:
+            # a slip that has only just begun has the direction that it will have
+            dense_at(steps, row + L.S_VECTORS + nu, n, vectors, 0.5, D, y, n)
+            kinematics(I, D, t, y)
+            for unit in range(nunit):
+                if I[I[L.KIND] + unit] == SPACE:
+                    aim(I, D, unit, I[L.GAP_V], 0.0)
         for i in range(ny):
             D[y + i] = out[start + i]
         for i in range(nu):

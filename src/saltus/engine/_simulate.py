@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from saltus._native import pointer_to
-from saltus.contact._unit import GROUND, SPACE
+from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
@@ -157,7 +157,7 @@ def check_energy_tolerance(value: Any) -> None:
 def energy_held(value: float | None, rtol: float, system: HybridSystem) -> float:
     """To what the loop holds the energy balance, J; zero for nothing."""
     if value is None:
-        grounded = any(unit.kind in (GROUND, SPACE) for unit in system.units)
+        grounded = any(unit.kind in GROUNDS for unit in system.units)
         return ENERGY_TOLERANCE if grounded and rtol <= HELD_UP_TO else 0.0
     return float(value) if math.isfinite(value) else 0.0
 

@@ -16,7 +16,7 @@ import xarray
 
 import saltus
 from saltus._write import check_path, write
-from saltus.contact._unit import ON_GROUND
+from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
 from saltus.engine._cases import columns, wrong_starts
 from saltus.errors import InputError, unknown_name
@@ -362,7 +362,7 @@ class _Trial:
             states = np.array([system.state({**self.start, **row}) for row in rows])
         keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
         possible = np.ones(count, dtype=bool)
-        if not any(system.start_statuses()) and not any(unit.kind in ON_GROUND for unit in system.units):
+        if not any(system.start_statuses()) and not any(unit.kind in GROUNDS for unit in system.units):
             return states, possible
         for run in range(count):
             one = system
@@ -436,7 +436,7 @@ def _axis(system: HybridSystem, name: str, values: Any) -> np.ndarray:
 
 def _slips(system: HybridSystem) -> Figures | None:
     """Figures that tell whether a ground contact ever slips; none where there are no such contacts."""
-    places = [k for k, unit in enumerate(system.units) if unit.kind in ON_GROUND]
+    places = [k for k, unit in enumerate(system.units) if unit.kind in GROUNDS]
     return _slip_figures(sum(1 << k for k in places), len(system.units)) if places else None
 
 

@@ -131,6 +131,6 @@ def _check(system: HybridSystem, x: np.ndarray, told: Mapping[str, float], funct
             off = (off + np.pi) % (2 * np.pi) - np.pi
         if not abs(off) <= 1e-9 * max(1.0, abs(told[name])):
             raise InputError(
-                f"{name} of {system.name} cannot be {told[name]:g} with what else is told and the contacts where they were "
-                f"at the start; nearest: {value:g}"
+                f"{name} of {system.name} cannot be {told[name]:g} with what else is told and the contacts where they "
+                f"were at the start; nearest: {value:g}"
             )

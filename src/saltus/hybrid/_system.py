@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact import GRIP, Law, Unit, law_of
-from saltus.contact._unit import NORMAL, ON_GROUND
+from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._readings import reading_names, state_by_readings
 from saltus.hybrid._symmetry import Symmetry
@@ -317,7 +317,7 @@ class HybridSystem:
         return [
             k
             for k, (unit, values) in enumerate(zip(self.units, self.unit_coefficients, strict=True))
-            if unit.kind in ON_GROUND and values[0] == math.inf
+            if unit.kind in GROUNDS and values[0] == math.inf
         ]
 
     def ground_motion(self) -> Any:
@@ -326,10 +326,9 @@ class HybridSystem:
         def made() -> Any:
             d, found = self.dynamics, []
             for unit in self.units:
-                if unit.kind in ON_GROUND:
-                    speeds = ca.vertcat(*(d.row(position)[0] for _, position in unit.rows)) @ d.v
-                    along = ca.vertcat(speeds[:NORMAL], speeds[NORMAL + 1 :])
-                    found += [unit.clearance, speeds[NORMAL], ca.norm_2(along)]
+                if unit.kind in GROUNDS:
+                    along, normal, *side = (d.row(row)[0] @ d.v for _, row in unit.rows)
+                    found += [unit.clearance, normal, ca.norm_2(ca.vertcat(along, *side))]
             return ca.Function("ground_motion", [d.x, d.p], [ca.vertcat(*found)])
 
         return self.once("ground_motion", made)
@@ -337,7 +336,7 @@ class HybridSystem:
     def slipping(self, x: np.ndarray, *, ideal: bool = True) -> dict[str, float]:
         """Speed, m/s, of every ground contact that slips at a state, on the ground to stay; of ``ideal`` ones alone."""
         motion = np.array(self.ground_motion()(x, self.parameter_values), dtype=float).reshape(-1, 3)
-        places = [k for k, unit in enumerate(self.units) if unit.kind in ON_GROUND]
+        places = [k for k, unit in enumerate(self.units) if unit.kind in GROUNDS]
         return {
             self.units[k].name: float(speed)
             for k, (gap, normal, speed) in zip(places, motion, strict=True)
@@ -346,7 +345,7 @@ class HybridSystem:
 
     def _rolling_rows(self, x: np.ndarray, every: bool) -> np.ndarray:
         """Jacobian of the ground contacts that slip on the ground, ideal ones or all."""
-        if not any(unit.kind in ON_GROUND for unit in self.units):
+        if not any(unit.kind in GROUNDS for unit in self.units):
             return np.zeros((0, self.mechanism.nv))
         d, slips = self.dynamics, self.slipping(x, ideal=not every)
         rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,10 @@ class Box:
         """All its lengths, m."""
         return self.size
 
+    def sized(self, lengths: Sequence[float]) -> Box:
+        """The same form with other lengths."""
+        return Box((lengths[0], lengths[1], lengths[2]))
+
 
 @dataclass(frozen=True)
 class Cylinder:
@@ -50,6 +55,10 @@ class Cylinder:
         """All its lengths, m."""
         return (self.radius, self.length)
 
+    def sized(self, lengths: Sequence[float]) -> Cylinder:
+        """The same form with other lengths."""
+        return Cylinder(*lengths)
+
 
 @dataclass(frozen=True)
 class Sphere:
@@ -64,6 +73,10 @@ class Sphere:
     def lengths(self) -> tuple[Any, ...]:
         """All its lengths, m."""
         return (self.radius,)
+
+    def sized(self, lengths: Sequence[float]) -> Sphere:
+        """The same form with other lengths."""
+        return Sphere(*lengths)
 
 
 @dataclass(frozen=True)

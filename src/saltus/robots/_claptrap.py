@@ -31,7 +31,7 @@ def lqr(**options: Any) -> LQR:
 def claptrap(
     name: str, about: str, *, file: str = "claptrap", contact: str = "rim", controllers: Mapping[str, Any] | None = None
 ) -> HybridSystem:
-    """A form of Claptrap by its URDF file: all that hangs on the body by a joint called wheel... rolls on the ground."""
+    """A form of Claptrap by its URDF file: every body with wheel in its name rolls on the ground."""
     source = files("saltus.robots") / "urdf" / f"{file}.urdf"
     m = read_urdf(source.read_text(), free_flyer=True, name=name)
     r = m.parameter("r", 0.15, "m", "radius of the wheel", source=SOURCE, positive=True)

@@ -7,6 +7,4 @@ from saltus.robots._claptrap import claptrap
 
 
 def build() -> HybridSystem:
-    return claptrap(
-        "claptrap", "a body that balances on a wheel, free in space; the wheel touches at its lowest rim point"
-    )
+    return claptrap("claptrap", "a body that balances on a wheel, free in space; it touches at the lowest rim point")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
-from saltus.contact._unit import GROUND
 from saltus.engine import Trajectory
 from saltus.show._energies import energies_figure
 from saltus.show._forces import force_ratio_figure, forces_figure, normal_force_figure
 from saltus.show._phase import phase_figure
+from saltus.show._points import on_ground
 from saltus.show._runs import coordinates_figure, torques_figure, velocities_figure
 from saltus.show._snapshots import snapshots_figure
 from saltus.show._strobe import paths_figure, strobe_figure
@@ -31,7 +31,7 @@ def _allowed(run: Trajectory) -> dict[str, Callable[[Trajectory], Figure]]:
     figures["energies"] = energies_figure
     if system.row_names:
         figures["forces"] = forces_figure
-    if any(unit.kind == GROUND for unit in system.units):
+    if any(map(on_ground, system.units)):
         figures |= {"normal-force": normal_force_figure, "force-ratio": force_ratio_figure}
     figures["phase"] = phase_figure
     if system.skeleton:

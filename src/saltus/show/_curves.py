@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from saltus.contact._unit import GRIP, GROUND, JOINT
+from saltus.contact._unit import GRIP, JOINT
 from saltus.engine import Trajectory
 from saltus.engine._trajectory import Samples
 from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+from saltus.show._points import on_ground
 
 KINDS = {
     "m": "position",
@@ -87,6 +89,12 @@ def force_ratio(along: np.ndarray, normal: np.ndarray) -> np.ndarray:
     return np.divide(along, normal, out=np.full(len(normal), math.nan), where=acting)
 
 
+def ratio_of_forces(system: HybridSystem, forces: np.ndarray, row: int) -> np.ndarray:
+    """The ratio of a contact with the ground, from the forces of all rows; in space of the size along the ground."""
+    along = forces[:, row] if system.mechanism.dimension == 2 else np.hypot(forces[:, row], forces[:, row + 2])
+    return force_ratio(along, forces[:, row + 1])
+
+
 def _states(run: Trajectory, samples: Samples) -> Iterator[Curves]:
     mechanism = run.system.mechanism
     groups: dict[str, dict[str, np.ndarray]] = {}
@@ -128,10 +136,10 @@ def _energies(samples: Samples) -> Iterator[Curves]:
 
 def _forces(run: Trajectory, samples: Samples) -> Iterator[Curves]:
     system = run.system
-    grounded = [(k, unit) for k, unit in enumerate(system.units) if unit.kind == GROUND]
+    grounded = [(k, unit) for k, unit in enumerate(system.units) if on_ground(unit)]
     gripping = [k for k, unit in enumerate(system.units) if unit.kind == GRIP]
     names = system.row_names
-    rows = [system.first_rows[k] + j for k in [*(k for k, _ in grounded), *gripping] for j in (0, 1)]
+    rows = [row for k in [*(k for k, _ in grounded), *gripping] for row in range(*system.first_rows[k : k + 2])]
     if rows:
         yield Curves("contact forces", axis_of("N"), {names[row]: samples.forces[:, row] for row in rows})
     yield from _joints(run, samples)
@@ -141,8 +149,7 @@ def _forces(run: Trajectory, samples: Samples) -> Iterator[Curves]:
         levels = {"friction": friction, "-friction": -friction} if math.isfinite(friction) else {}
         ratios = {}
         for k, unit in grounded:
-            first = system.first_rows[k]
-            ratios[unit.name] = force_ratio(samples.forces[:, first], samples.forces[:, first + 1])
+            ratios[unit.name] = ratio_of_forces(system, samples.forces, system.first_rows[k])
         yield Curves("force ratio", "tangential over normal force", ratios, levels)
 
 

@@ -11,9 +11,10 @@ from saltus.contact import Unit
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import Trajectory
 from saltus.errors import InputError, unknown_name
-from saltus.show._curves import force_ratio
+from saltus.show._curves import ratio_of_forces
 from saltus.show._figure import RED, label
 from saltus.show._fine import fine
+from saltus.show._points import on_ground
 from saltus.show._timeline import Curve, Level, Panel, timeline
 
 
@@ -26,6 +27,7 @@ def forces_figure(run: Trajectory, *, title: str = "") -> Figure:
     every = [
         _panel(run, "normal force\nof the ground (N)", GROUND, ("n",)),
         _panel(run, "tangential force\nof the ground (N)", GROUND, ("t",)),
+        _panel(run, "sideways force\nof the ground (N)", GROUND, ("s",)),
         _panel(run, "force of grips (N)", GRIP, ("x", "y")),
         _panel(run, "torque of friction\nand stops (N m)", JOINT, ("q",), "N m"),
         _panel(run, "force of friction\nand stops (N)", JOINT, ("q",), "N"),
@@ -48,7 +50,8 @@ def _panel(run: Trajectory, text: str, kind: int, directions: Sequence[str], uni
     """Curves of all units of a kind that ever act."""
     curves = []
     for k, one in enumerate(run.system.units):
-        if one.kind != kind or (unit and _unit(one) != unit) or not _acts(run, k):
+        fits = on_ground(one) if kind == GROUND else one.kind == kind
+        if not fits or (unit and _unit(one) != unit) or not _acts(run, k):
             continue
         for row, (direction, _) in enumerate(one.rows, run.system.first_rows[k]):
             if direction in directions:
@@ -79,8 +82,7 @@ def force_ratio_figure(run: Trajectory, unit: str | None = None, *, title: str =
     run = fine(run)
     chosen = _contacts(run, unit)
     curves = [
-        Curve(label(name, ""), run.t, force_ratio(run.samples.forces[:, row], run.samples.forces[:, row + 1]))
-        for name, row, _ in chosen
+        Curve(label(name, ""), run.t, ratio_of_forces(run.system, run.samples.forces, row)) for name, row, _ in chosen
     ]
     frictions = list(dict.fromkeys(friction for *_, friction in chosen))
     finite = [friction for friction in frictions if friction < np.inf]
@@ -105,7 +107,7 @@ def _contacts(run: Trajectory, unit: str | None) -> list[tuple[str, int, float]]
     contacts = {
         one.name: (one.name, system.first_rows[k], float(system.unit_coefficients[k][0]))
         for k, one in enumerate(system.units)
-        if one.kind == GROUND
+        if on_ground(one)
     }
     if not contacts:
         raise InputError(f"{system.name} has no contacts with the ground")

@@ -20,7 +20,7 @@ from matplotlib.patches import Polygon
 from saltus.engine import Trajectory
 from saltus.errors import InputError
 from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, RED, look
-from saltus.show._points import Contact, Points, bars, closed, contacts, ground_lines, rails, wheels
+from saltus.show._points import Contact, Points, bars, closed, contacts, flat, ground_lines, rails, up_name, wheels
 
 # Told apart by colour, and in grey by dashes, joints and width [okabe2008].
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#CC79A7", "#56B4E9", "#000000")
@@ -75,7 +75,9 @@ def read_actor(name: str, run: Trajectory, times: np.ndarray, traces: Sequence[s
     positions, statuses = points.positions(states), run.arc_statuses[arcs]
     positions[~finite] = math.nan
     holds = [closed(statuses, one) & finite for one in touching]
-    forces = [np.where(held[:, None], one.forces(rows), 0.0) for one, held in zip(touching, holds, strict=True)]
+    forces = [
+        np.where(held[:, None], flat(one.forces(rows, states)), 0.0) for one, held in zip(touching, holds, strict=True)
+    ]
     places = [one.places(positions) for one in touching]
     nothing = np.zeros((len(own), 0, 2))
     told = [run.arc_modes[arc] if good else "state is not finite" for arc, good in zip(arcs, finite, strict=True)]
@@ -123,7 +125,7 @@ class Scene:
         with look():
             handles = self._legend_handles()
             columns = max(1, min(len(handles), size[0] // 200))
-            self.axes = _blank_axes(self.figure, size, len(runs), math.ceil(len(handles) / columns))
+            self.axes = _blank_axes(self.figure, size, len(runs), math.ceil(len(handles) / columns), _up(runs))
             systems = [run.system for run in runs.values()]
             reach = _reach(self.actors, systems)
             self.force_scale = self._scale_of_forces(reach)
@@ -269,7 +271,7 @@ def _arrow(place: np.ndarray, along: np.ndarray) -> np.ndarray:
     return np.array([place, tip, barbs[0], tip, barbs[1]])
 
 
-def _blank_axes(figure: Figure, size: tuple[int, int], runs: int, rows: int) -> Axes:
+def _blank_axes(figure: Figure, size: tuple[int, int], runs: int, rows: int, up: str) -> Axes:
     """Axes between the lines of text above, one for each run, and the rows of the legend below."""
     width, height = size
     top, bottom = LINE * (1.5 + runs) + 4, BOTTOM + LINE * rows
@@ -277,10 +279,15 @@ def _blank_axes(figure: Figure, size: tuple[int, int], runs: int, rows: int) -> 
         (LEFT / width, bottom / height, (width - LEFT - RIGHT) / width, (height - top - bottom) / height)
     )
     axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
+    axes.set_ylabel(f"{up} (m)")
     axes.grid(color=GRID)
     axes.set_autoscale_on(False)
     return axes
+
+
+def _up(runs: Mapping[str, Trajectory]) -> str:
+    """The axis that points up in the world of some runs."""
+    return ", ".join(dict.fromkeys(up_name(run.system) for run in runs.values()))
 
 
 def _reach(actors: Sequence[Actor], systems: Sequence[Any]) -> np.ndarray:

@@ -30,13 +30,13 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
     Those that never move are left out unless they are named.
     """
     run = fine(run)
-    known = run.coordinates
+    known = _paired(run)
     for name in names or ():
         if name not in known:
             raise unknown_name("coordinate", name, known, run.system.name)
     if names is not None and not names:
         raise InputError(f"name at least one coordinate of {run.system.name}")
-    chosen = list(names) if names is not None else [name for name in known if _moves(run, known.index(name))]
+    chosen = list(names) if names is not None else [name for name in known if _moves(run, name)]
     chosen = chosen or known
     columns = 1 if len(chosen) == 1 else 2 if len(chosen) <= 4 else 3
     rows = -(-len(chosen) // columns)
@@ -50,15 +50,13 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
         for axes in spare:
             axes.set_axis_off()
         texts = [[""] * columns for _ in range(rows)]
-        velocities = list(run.system.mechanism.velocities)
         units = {**run.system.mechanism.coordinates, **run.system.mechanism.velocities}
         for number, (axes, name) in enumerate(zip(grid.ravel(), chosen, strict=False)):
-            k = known.index(name)
-            _draw(axes, run.x[:, [k, len(known) + k]], arcs, modes)
+            _draw(axes, _rows(run, name), arcs, modes)
             axes.set_xlabel(label(name, units[name]))
             if columns > 1:
                 axes.locator_params(nbins=4)
-            texts[number // columns][number % columns] = label(velocities[k], units[velocities[k]])
+            texts[number // columns][number % columns] = label(f"d{name}", units[f"d{name}"])
         if not len(spare):
             beside(grid[0, -1], _legend(modes, run), height)
         still = [label(name, "") for name in known if name not in chosen] if names is None else []
@@ -71,8 +69,19 @@ def phase_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: 
     return figure
 
 
-def _moves(run: Trajectory, k: int) -> bool:
-    rows = run.x[:, [k, len(run.coordinates) + k]]
+def _paired(run: Trajectory) -> list[str]:
+    """Coordinates that have a velocity of their own: all but quaternions."""
+    return [name for name in run.coordinates if f"d{name}" in run.system.mechanism.velocities]
+
+
+def _rows(run: Trajectory, name: str) -> np.ndarray:
+    """A coordinate and its velocity at the samples."""
+    states = run.system.state_names
+    return np.asarray(run.x[:, [states.index(name), states.index(f"d{name}")]])
+
+
+def _moves(run: Trajectory, name: str) -> bool:
+    rows = _rows(run, name)
     rows = rows[np.isfinite(rows).all(axis=1)]
     return bool(rows.size) and bool((np.ptp(rows, axis=0) > SAME * (1.0 + np.abs(rows).max(axis=0))).any())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import Bar, Grip, GroundPoint, Line, Wall, Wheel
+from saltus.contact import SPACE, Bar, Grip, GroundPoint, Line, SpatialWheel, Wall, Wheel
+from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
+from saltus.mechanism import Point
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Contact:
         Of the first row's direction in the world, rad; the second row is a quarter turn further.
     radius
         From the point to where the force acts, against the second row, m.
+    directions
+        In space, of the three rows at some states: [state, row, axis].
     """
 
     name: str
@@ -73,26 +78,25 @@ class Contact:
     row: int
     angle: float = 0.0
     radius: float = 0.0
+    directions: Callable[[np.ndarray], np.ndarray] | None = None
 
-    def forces(self, rows: np.ndarray) -> np.ndarray:
-        """Forces on the robot in the world, N, from the forces of all rows at some instants."""
+    def forces(self, rows: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
+        """Forces on the robot along the axes of its world, N, from those of all rows and, in space, the states."""
+        if self.directions is not None:
+            if states is None:
+                raise InputError(f"the force of {self.name} has a direction that depends on the state: give states")
+            return np.einsum("fr,fra->fa", rows[:, self.row : self.row + 3], self.directions(states))
         cos, sin = math.cos(self.angle), math.sin(self.angle)
         first, second = rows[..., self.row], rows[..., self.row + 1]
         return np.stack([cos * first - sin * second, sin * first + cos * second], axis=-1)
 
     def places(self, points: np.ndarray) -> np.ndarray:
         """Where the force acts, m, from the positions of all points at some instants."""
+        if self.directions is not None:
+            return np.asarray(points[..., self.point, :])
         away = np.array([math.sin(self.angle), -math.cos(self.angle)])
         place: np.ndarray = points[..., self.point, :] + self.radius * away
         return place
-
-    def forces_in_space(self, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Forces on the robot in space, N."""
-        return stood_up(self.forces(rows))
-
-    def places_in_space(self, states: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """Where the force acts in space, m, from the places of all points there."""
-        return stood_up(self.places(flat(points)))
 
 
 def flat(places: np.ndarray) -> np.ndarray:
@@ -181,11 +185,22 @@ class Points:
         }
 
 
+def up_name(system: HybridSystem) -> str:
+    """The name of the axis that points up."""
+    return "y" if system.mechanism.dimension == 2 else "z"
+
+
+def on_ground(unit: Any) -> bool:
+    """Whether a unit meets the ground, in the plane or in space; its normal row is the second."""
+    return unit.kind in (GROUND, SPACE)
+
+
 def ground_lines(system: HybridSystem) -> list[GroundLine]:
     """The grounds of a robot, each once however many points can meet it."""
     lines: list[GroundLine] = []
-    for unit in _grounds(system):
-        x, y, angle = parameter_values_of(system, *unit.through, unit.slope)
+    for unit in filter(on_ground, system.units):
+        where = (0.0, unit.height, 0.0) if unit.kind == SPACE else (*unit.through, unit.slope)  # type: ignore[attr-defined]
+        x, y, angle = parameter_values_of(system, *where)
         if not any(_same_line(line, x, y, angle) for line in lines):
             lines.append(GroundLine(x, y, angle))
     return lines
@@ -194,8 +209,14 @@ def ground_lines(system: HybridSystem) -> list[GroundLine]:
 def wheels(system: HybridSystem) -> list[Circle]:
     """The wheels of a robot."""
     names = list(_points(system))
-    found = [unit for unit in system.units if isinstance(unit, Wheel)]
-    return [Circle(names.index(unit.point.name), *parameter_values_of(system, unit.radius)) for unit in found]
+    return [
+        Circle(names.index(unit.point.name), *parameter_values_of(system, unit.radius)) for unit in wheel_units(system)
+    ]
+
+
+def wheel_units(system: HybridSystem) -> list[Any]:
+    """Units that are wheels: with a point, a radius, a body that turns and, in space, an axis of it."""
+    return [unit for unit in system.units if isinstance(unit, (Wheel, SpatialWheel))]
 
 
 def bars(system: HybridSystem) -> list[Place]:
@@ -225,11 +246,62 @@ def contacts(system: HybridSystem) -> list[Contact]:
     for k, unit in enumerate(system.units):
         row = system.first_rows[k]
         if isinstance(unit, (GroundPoint, Wheel)):
-            angle, radius = parameter_values_of(system, unit.slope, unit.radius if isinstance(unit, Wheel) else 0.0)
+            radius_of = unit.radius if isinstance(unit, Wheel) else 0.0
+            angle, radius = parameter_values_of(system, unit.slope, radius_of)
             found.append(Contact(unit.name, "ground", k, names.index(unit.point.name), row, angle, radius))
+        elif unit.kind == SPACE:
+            found.append(
+                Contact(unit.name, "ground", k, names.index(_touch(unit)), row, directions=_Rows(system, unit))
+            )
         elif isinstance(unit, Grip):
             found.append(Contact(unit.name, "grip", k, names.index(unit.point.name), row))
     return found
+
+
+class _Rows:
+    """Directions in the world of the rows of a contact in space: forward, up, and to the left of forward."""
+
+    def __init__(self, system: HybridSystem, unit: Any) -> None:
+        self.system, self.unit = system, unit
+
+    def __call__(self, states: np.ndarray) -> np.ndarray:
+        function = self.system.once(f"directions of {self.unit.name}", self._make)
+        return evaluate(self.system, function, states, (3, 3))
+
+    def _make(self) -> Any:
+        m = self.system.mechanism
+        forward, left = _forward(self.unit), _left(self.unit)
+        rows = ca.vertcat(forward, ca.SX([0, 0, 1]), left)
+        return ca.Function("directions", [ca.vertcat(m.q, m.v), m.p], [ca.densify(rows)])
+
+
+def _axle(unit: Any) -> Any:
+    """The axis of a wheel in the world; that of a point is y."""
+    return unit.body.pose.direction(unit.axis) if isinstance(unit, SpatialWheel) else ca.SX([0, 1, 0])
+
+
+def _forward(unit: Any) -> Any:
+    a = _axle(unit)
+    return ca.vertcat(a[1], -a[0], 0) / ca.sqrt(a[0] ** 2 + a[1] ** 2)
+
+
+def _left(unit: Any) -> Any:
+    a = _axle(unit)
+    return ca.vertcat(a[0], a[1], 0) / ca.sqrt(a[0] ** 2 + a[1] ** 2)
+
+
+def _touch_point(unit: Any) -> Point:
+    """Where a wheel in space touches the ground, or would: straight below its centre or at its lowest rim."""
+    a = _axle(unit)
+    c = ca.sqrt(a[0] ** 2 + a[1] ** 2)
+    up = ca.SX([0, 0, 1])
+    arm = a[2] * _left(unit) - c * up if unit.contact == "rim" else -up
+    return Point(_touch(unit), unit.point.position + unit.radius * arm, unit.body.name)
+
+
+def _touch(unit: Any) -> str:
+    """The name of the point where a contact in space acts."""
+    return f"{unit.point.name} contact" if isinstance(unit, SpatialWheel) else unit.point.name
 
 
 def closed(statuses: np.ndarray, contact: Contact) -> np.ndarray:
@@ -240,16 +312,14 @@ def closed(statuses: np.ndarray, contact: Contact) -> np.ndarray:
 
 
 def _points(system: HybridSystem) -> dict[str, Any]:
-    """All named points, and those of contacts that the mechanism does not list."""
+    """All named points, those of contacts that the mechanism does not list, and where wheels in space touch."""
     points = dict(system.mechanism.points)
     for unit in system.units:
         if (point := getattr(unit, "point", None)) is not None:
             points.setdefault(point.name, point)
+        if isinstance(unit, SpatialWheel):
+            points[_touch(unit)] = _touch_point(unit)
     return points
-
-
-def _grounds(system: HybridSystem) -> list[GroundPoint | Wheel]:
-    return [unit for unit in system.units if isinstance(unit, (GroundPoint, Wheel))]
 
 
 def _holds(system: HybridSystem) -> list[Any]:

@@ -143,7 +143,7 @@ def _contact(contact: Contact, run: Trajectory, samples: Samples) -> dict[str, A
         "point": contact.point,
         "angle": contact.angle,
         "radius": contact.radius,
-        "forces": packed(np.where(held[:, None], contact.forces(samples.forces), 0.0)),
+        "forces": packed(np.where(held[:, None], contact.forces(samples.forces, samples.x), 0.0)),
         "closed": {"u8": _text(held.astype("u1"))},
     }
 

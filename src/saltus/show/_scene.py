@@ -15,7 +15,7 @@ from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.show._figure import GREY, sheet
 from saltus.show._layout import EDGE, beside, legend_width, place
-from saltus.show._points import Points, bars, ground_lines, rails, wheels
+from saltus.show._points import Points, bars, ground_lines, rails, up_name, wheels
 
 # Widest and highest axes and those that are least so, inches.
 WIDEST, HIGHEST, NARROWEST, LOWEST = 5.9, 4.2, 2.6, 1.4
@@ -110,7 +110,7 @@ def scene(
     beside(axes, handles, height)
     figure.set_size_inches(wide + 0.75 + legend_width(axes) + EDGE, height)
     _fit(axes, middle, size, np.array([wide, height]))
-    place(figure, [[axes]], [["y (m)"]], [height], title)
+    place(figure, [[axes]], [[f"{up_name(system)} (m)"]], [height], title)
     axes.set_xlabel("x (m)")
     box = axes.get_position()
     _fit(axes, middle, size, np.array(figure.get_size_inches()) * (box.width, box.height))

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from saltus.contact._unit import GRIP, GROUND
+from saltus.contact._unit import GRIP
 from saltus.engine import Trajectory
 from saltus.errors import InputError
 from saltus.show._figure import blank, label, look
-from saltus.show._points import GroundLine, ground_lines
+from saltus.show._points import GroundLine, ground_lines, on_ground, up_name
 from saltus.show._scene import CIRCLE, Robot, draw_world, scene
 from saltus.show._strobe import shade
 
@@ -71,7 +71,7 @@ def side_by_side_figure(runs: Mapping[str, Trajectory], *, title: str = "") -> F
             drawn.append(postures)
             _draw(axes, robot, postures)
             axes.set_aspect("equal")
-            axes.set(xlabel="x (m)", ylabel="y (m)")
+            axes.set(xlabel="x (m)", ylabel=f"{up_name(run.system)} (m)")
             axes.margins(0.08, 0.12)
             axes.label_outer()
             if place + wide >= len(runs):  # nothing is below it
@@ -106,7 +106,7 @@ def snapshot_times(run: Trajectory) -> list[float]:
 
 def _turns(run: Trajectory) -> list[tuple[float, str]]:
     """Start, end, each change between contact and flight, and the first impact even if the mode stays as it is."""
-    contacts = [k for k, unit in enumerate(run.system.units) if unit.kind in (GROUND, GRIP)]
+    contacts = [k for k, unit in enumerate(run.system.units) if unit.kind == GRIP or on_ground(unit)]
     closed = (run.arc_statuses[:, contacts] != 0).any(axis=1)
     turns, struck = [(run.start_time, "start")], False
     # an event parts two arcs, but for one in which the run ends

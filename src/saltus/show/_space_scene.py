@@ -10,12 +10,22 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from saltus.contact import Wheel
 from saltus.engine import Trajectory
 from saltus.errors import InputError
 from saltus.mechanism import Box, Cylinder, Sphere
 from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from saltus.show._points import Points, bars, closed, contacts, ground_lines, parameter_values_of, rails, stood_up
+from saltus.show._points import (
+    Points,
+    bars,
+    closed,
+    contacts,
+    ground_lines,
+    parameter_values_of,
+    rails,
+    stood_up,
+    wheel_units,
+    wheels,
+)
 from saltus.show._poses import UPRIGHT, Poses, along, point_places, quaternions
 
 BODIES = (BLUE, ORANGE, GREEN, SKY, PURPLE, RED)
@@ -26,6 +36,8 @@ LINK, JOINT_SIZE, TOUCH, ARROW = 0.022, 0.032, 0.03, 0.8
 STILL = 1e-9
 # A cylinder that is flatter than this share of its radius is a wheel, whose turning is made visible.
 FLAT = 1.5
+# Thickness of a wheel in space that has no shape, as a share of its radius.
+THIN = 0.08
 
 
 @dataclass(frozen=True)
@@ -160,7 +172,7 @@ class _Maker:
             if not all(0 < length < math.inf for length in lengths):
                 kind = type(shape.form).__name__.lower()
                 raise InputError(f"a {kind} on {shape.body or 'the world'} of {self.system.name} has lengths {lengths}")
-            form = Box((lengths[0], lengths[1], lengths[2])) if count == 3 else type(shape.form)(*lengths)
+            form = shape.form.sized(lengths)
             index = None if shape.body is None else self.bodies.index(shape.body)
             if index is None and self.system.mechanism.dimension == 2:
                 at, turn = UPRIGHT @ at, UPRIGHT @ shape.turn
@@ -172,13 +184,15 @@ class _Maker:
 
     def _wheels(self) -> None:
         """A disc for every wheel on a body that has no shape of its own."""
-        for unit in self.system.units:
-            if isinstance(unit, Wheel) and unit.body.name not in self.shaped and unit.body.name in self.bodies:
+        for unit in wheel_units(self.system):
+            if unit.body.name not in self.shaped and unit.body.name in self.bodies:
                 (radius,) = parameter_values_of(self.system, unit.radius)
                 body = self.bodies.index(unit.body.name)
                 at = self._local(body, self.points.index(unit.point.name))[0]
-                form = Cylinder(radius, 0.25 * radius)
-                for thing in [Thing(form, at, np.eye(3), self._colour(body)), *_spokes(form, at, np.eye(3))]:
+                turn = along(np.array([getattr(unit, "axis", (0.0, 0.0, 1.0))], dtype=float))[0]
+                # where it leans, a thick one would sink into the ground
+                form = Cylinder(radius, (0.25 if self.system.mechanism.dimension == 2 else THIN) * radius)
+                for thing in [Thing(form, at, turn, self._colour(body)), *_spokes(form, at, turn)]:
                     self._add(body, thing)
 
     def _links(self) -> None:
@@ -250,15 +264,15 @@ class _Maker:
         if not found:
             return [], [], 0.0
         read = self.run.everything_at(self.times)
-        statuses, at = self.run.arc_statuses[read.arc], point_places(self.system, self.states)
+        statuses, points = self.run.arc_statuses[read.arc], self.points.full_positions(self.states)
         marks, places, pushes = [], {}, {}
         upright = np.tile([0.0, 0.0, 0.0, 1.0], (len(self.times), 1))
         for contact in found:
             name, held = contact.name, closed(statuses, contact)
-            places[name] = contact.places_in_space(self.states, at)
+            places[name] = stood_up(contact.places(points))
             mark = Thing(Sphere(TOUCH * self.size), np.zeros(3), np.eye(3), _rgba(RED), on_top=True)
             marks.append(Mover(f"contacts/{_clean(name)}", [mark], places[name], upright, None, held))
-            push = np.where(held[:, None], contact.forces_in_space(self.states, read.forces), 0.0)
+            push = np.where(held[:, None], stood_up(contact.forces(read.forces, self.states)), 0.0)
             pushes[name] = np.nan_to_num(push)
         largest = max(float(np.linalg.norm(push, axis=1).max()) for push in pushes.values())
         if not forces or not largest > 0:
@@ -289,9 +303,7 @@ class _Maker:
     def _size(self) -> float:
         """How large the robot is, m: how far its places and shapes are apart at most; a metre if it is a point."""
         largest = [2.0 * thing.reach for things in self.carried.values() for thing in things]
-        for unit in self.system.units:
-            if isinstance(unit, Wheel):
-                largest += [2.0 * value for value in parameter_values_of(self.system, unit.radius)]
+        largest += [2.0 * wheel.radius for wheel in wheels(self.system)]
         own = self.places[:, [k for k in range(self.places.shape[1]) if self.owners[k] is not None]]
         if own.shape[1]:
             largest.append(float(np.linalg.norm(np.ptp(own, axis=1), axis=1).max()))

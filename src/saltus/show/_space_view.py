@@ -86,14 +86,14 @@ def space_view(
     name = title or default_title({"": run})
     parts = {
         "title": html.escape(name),
-        "style": source("space.css"),
+        "style": source("space/view.css"),
         "viewer": script_safe(viewer),
         "licences": licences.replace("</", "<\\/"),
         "data": data_safe(_document(run, scene, name, follow)),
-        "script": script_safe(source("space.mjs")),
+        "script": script_safe(source("space/view.mjs")),
     }
     # in one pass: what is put in is not looked through for holes
-    return _HOLE.sub(lambda hole: parts[hole[1]], source("space.html"))
+    return _HOLE.sub(lambda hole: parts[hole[1]], source("space/view.html"))
 
 
 def frame_times(run: Trajectory, rate: float) -> np.ndarray:
