@@ -111,7 +111,9 @@ class LQR:
             if rate_name(name) not in linear.states:
                 raise InputError(f"lqr: {name} of {system.name} has no rate among the states, so it cannot be driven")
             origin[linear.states.index(rate_name(name))] += value
-        data = [len(places), len(hold), *places, *origin, *rates, *hold, *limits, *K.ravel()]
+        # beyond the actuators' own limits the engine cuts off, and notes it
+        cut = np.where(limits < system.input_limits, limits, 1e300)
+        data = [len(places), len(hold), *places, *origin, *rates, *hold, *cut, *K.ravel()]
         named = [
             ControlParameter(f"reference.{name}", (2 + len(places) + linear.states.index(name),))
             for name in linear.states[:half]

@@ -101,7 +101,10 @@ def lqr() -> LQR:
     """LQR on theta, psi and their rates: it stands, and comes back to psi = 0; 10 N m cost as much as 1 rad."""
     # as a list, the cost is that of 1 N m whatever the limit: the gains do not change with it
     cost: Any = [0.01]
-    return LQR(weights=dict.fromkeys(WEIGHED, 1.0), effort=cost, at={"theta": 0.0}, states=("theta", "psi"))
+    return LQR(
+        weights=dict.fromkeys(WEIGHED, 1.0), effort=cost, at={"theta": 0.0}, states=("theta", "psi"),
+        reference={"psi": 0.0},
+    )  # fmt: skip
 
 
 def profiles() -> dict[str, Profile]:
