@@ -1,25 +1,30 @@
-"""Studies: papers reproduced, one file each; one run under several laws."""
+"""Studies: papers reproduced, one file each; one run under several laws; regions of attraction."""
 
 from __future__ import annotations
 
 from saltus import registry
 from saltus.contact import law_of
 from saltus.errors import InputError
+from saltus.gaits import Largest, Region, largest, region
 from saltus.studies._laws import compare_laws, laws_in_words
 from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
 
 __all__ = [
     "Correction",
     "Drawing",
+    "Largest",
     "Number",
     "Paper",
+    "Region",
     "Report",
     "Value",
     "compare_laws",
     "find_paper",
+    "largest",
     "law_of",
     "laws_in_words",
     "paper_names",
+    "region",
 ]
 
 

@@ -1,0 +1,192 @@
+"""Regions of attraction: outcomes of starts over two quantities, how far one may be, figures and the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from saltus import robots, simulate
+from saltus.cli import app
+from saltus.errors import InputError
+from saltus.gaits import largest, region
+from saltus.gaits._region import FAILED, FELL, LATE, LIMITED, LIMITED_SLIPPED, NO_START, OUTCOMES, RETURNED, SLIPPED
+
+THETA = ("theta", np.linspace(-1.8, 1.8, 13))
+RATE = ("dtheta", np.linspace(-4, 4, 9))
+runner = CliRunner()
+
+
+def test_every_cell_is_what_its_run_alone_is():
+    system = robots.segway(torque_limit=20.0, mu=0.8)
+    pd = system.controllers["pd"]
+    found = region(system, ("theta", np.linspace(-0.4, 0.4, 7)), RATE, controller=pd, until=6.0)
+    assert found.shape == (9, 7)
+    assert {RETURNED, FELL, LIMITED_SLIPPED} <= set(found.outcome.tolist())
+    for k in range(0, found.outcome.size, 5):
+        start = system.consistent({"theta": found.x[k], "dtheta": found.y[k]}, keep=["dtheta"], rolling=True)
+        run = simulate(system, start, controller=pd, until=6.0, rtol=1e-8, atol=1e-10, energy_tolerance=math.inf)
+        slips = any(mode.startswith("slip") for mode in run.arc_modes)
+        back = run.status.name == "finished" and abs(run.final["theta"]) < 0.05 and abs(run.final["dtheta"]) < 0.05
+        expected = RETURNED + LIMITED * run.saturated + SLIPPED * slips if back else LATE
+        if run.status.name == "terminal":
+            expected = FELL
+        assert OUTCOMES[found.outcome[k]] == OUTCOMES[expected], k
+        assert found.slipped[k] == slips
+        assert found.saturated[k] == run.saturated
+
+
+def test_starts_roll_and_what_is_fallen_is_no_start():
+    system = robots.segway()
+    found = region(system, THETA, RATE, controller=system.controllers["pd"], until=2.0)
+    fallen = np.cos(found.x) < -0.15  # the top of the body is below the floor
+    assert ((found.outcome == NO_START) == fallen).all()
+    assert not found.slipped.any()
+    assert not found.saturated.any()
+    # where the body goes from this plane, its mirror image goes too
+    np.testing.assert_array_equal(found.returned, found.returned[::-1])
+
+
+def test_without_a_controller_only_the_equilibrium_stays():
+    system = robots.segway_rolled()
+    found = region(system, ("theta", [-0.3, 0.0, 0.3]), ("dpsi", [0.0, 1.0]), until=2.0)
+    np.testing.assert_array_equal(found.outcome.reshape(2, 3), [[FELL, RETURNED, FELL], [FELL, LATE, FELL]])
+    assert found.controller == "passive"
+
+
+def test_targets_tolerances_parameters_and_random_points():
+    system = robots.segway_rolled()
+    lqr = system.controllers["lqr"]
+    moved = region(
+        system, ("theta", [-0.1, 0.1]), ("psi", [0.0, 1.0]), controller=lqr, until=10.0, within={"psi": 0.05}
+    )
+    assert moved.returned.all()
+    missed = region(
+        system, ("theta", [-0.1, 0.1]), ("psi", [0.0, 1.0]), controller=lqr, within={"psi": 0.05}, target={"psi": 1.0}
+    )
+    assert (missed.outcome == LATE).all()
+    weak = region(system, ("theta", [0.5, 0.8]), ("torque_limit", [1.0, 20.0]), controller=lqr, until=10.0)
+    np.testing.assert_array_equal(weak.outcome.reshape(2, 2)[0], [FELL, FELL])
+    assert (weak.outcome.reshape(2, 2)[1] == LIMITED).all()
+    drawn = [region(system, THETA, RATE, controller=lqr, until=1.0, count=40, seed=seed) for seed in (1, 1, 2)]
+    assert drawn[0].shape is None
+    assert drawn[0].x.tobytes() == drawn[1].x.tobytes() != drawn[2].x.tobytes()
+    assert np.abs(drawn[0].x).max() <= 1.8
+
+
+def test_the_largest_pitch_is_where_the_torque_can_just_hold_it():
+    """At rest with the motor at its limit, (18) has no acceleration of theta where the lever of gravity equals it."""
+    weak = robots.segway_rolled(torque_limit=6.0)
+    found = largest(weak, "theta", 0.0, 1.5, controller=weak.controllers["pd"], tolerance=1e-5)
+    assert found.lost is not None
+    assert 0 < found.lost - found.returned <= 1e-5
+    m, l, I, m_w, J, r, g = (weak.values[name] for name in ("m", "l", "I", "m_w", "J", "r", "g"))
+
+    def acceleration(theta):
+        H = np.array([[m * l**2 + I, l * m * r * np.cos(theta)], [l * m * r * np.cos(theta), (m + m_w) * r**2 + J]])
+        return np.linalg.solve(H, [m * g * l * np.sin(theta) - 6.0, 6.0])[0]
+
+    assert acceleration(found.returned) < 0  # it begins to rise
+    assert acceleration(found.returned + 0.05) > 0
+    for value, back in ((found.returned, True), (found.lost, False)):
+        run = simulate(weak, {"theta": value}, controller=weak.controllers["pd"], rtol=1e-8, atol=1e-10)
+        near = max(abs(run.final["theta"]), abs(run.final["dtheta"])) <= 0.05
+        assert (run.status.name == "finished" and near) == back
+    strong = robots.segway_rolled()
+    every = largest(strong, "theta", 0.0, -1.2, controller=strong.controllers["pd"])
+    assert (every.returned, every.lost, every.outcome) == (-1.2, None, None)
+
+
+def test_lqr_reaches_farther_than_pd_and_comes_back_to_where_it_began():
+    system = robots.segway(torque_limit=20.0)
+    run = simulate(system, controller=system.controllers["lqr"], until=20.0)
+    assert run.saturated
+    assert abs(run.final["x"]) < 1e-6
+    assert max(abs(value) for name, value in run.final.items() if name != "phi") < 1e-6
+    drifting = simulate(system, controller=system.controllers["pd"], until=20.0)
+    assert abs(drifting.final["x"]) > 0.1
+    assert abs(drifting.final["dx"]) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"x": ("thta", [0, 1])}, "unknown quantity"),
+        ({"x": ("dtheta", [0, 1])}, "two different quantities"),
+        ({"x": ("theta", [1, 0])}, "numbers that increase"),
+        ({"x": ("theta", "abc")}, "must be numbers"),
+        ({"start": {"theta": 0.1}}, "theta is varied"),
+        ({"within": {"phi": 0.1, "q": 1.0}}, "unknown quantity"),
+        ({"within": {"theta": 0.0}}, "needs a positive number"),
+        ({"within": {}}, "say what must be near"),
+        ({"target": {"x": 1.0}}, "near its target"),
+        ({"until": -1.0}, "until must be a positive time"),
+        ({"count": 0}, "count must be"),
+        ({"x": ("mu", [-1.0, 1.0])}, "'mu' must be at least 0"),
+    ],
+)
+def test_what_a_region_refuses(change, said):
+    options = {"x": ("theta", [0.0, 0.1]), "y": ("dtheta", [0.0, 0.1]), **change}
+    with pytest.raises(InputError, match=said):
+        region(robots.segway(), options.pop("x"), options.pop("y"), **options)
+
+
+def test_what_the_largest_refuses():
+    with pytest.raises(InputError, match=r"does not even come back from theta = 0\.3: fell"):
+        largest(robots.segway(), "theta", 0.3, 1.0, until=3.0)
+    with pytest.raises(InputError, match="a span and a positive tolerance"):
+        largest(robots.segway(), "theta", 0.3, 0.3)
+    with pytest.raises(InputError, match="high must be a finite number"):
+        largest(robots.segway(), "theta", 0.3, math.inf)
+
+
+def test_where_ideal_rolling_leaves_no_motion_is_an_outcome_of_its_own():
+    system = robots.segway()
+    found = region(
+        system, ("theta", [0.2, 0.9]), ("dtheta", [0.0, 8.0]), controller=system.controllers["pd"], until=5.0
+    )
+    assert found.outcome[0] == RETURNED
+    assert FAILED in found.outcome
+
+
+def test_files_and_the_command_line(tmp_path):
+    words = ["region", "segway", "--controller", "pd", "--x", "theta=-0.4:0.4:5", "--y", "dtheta=-1:1:3"]
+    words += ["--set", "torque_limit=20", "--set", "mu=0.8", "--until", "5", "--out", str(tmp_path)]
+    page = tmp_path / "page.html"
+    result = runner.invoke(app, ["--report", str(page), *words, "--largest", "theta=0:1", "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["runs"] == sum(told["outcomes"].values()) == 15
+    assert told["returned"] == sum(count for name, count in told["outcomes"].items() if name.startswith("returned"))
+    (far,) = told["largest"]
+    assert 0.2 < far["returned"] < far["lost"] < 0.5
+    assert {path.name for path in tmp_path.iterdir()} >= {f"segway-region.{form}" for form in ("nc", "png", "svg")}
+    import xarray
+
+    with xarray.open_dataset(tmp_path / "segway-region.nc") as data:
+        assert data["outcome"].size == 15
+        assert data.attrs["parameter_mu"] == 0.8
+    printed = runner.invoke(app, [*words, "--random", "12"])
+    assert printed.exit_code == 0
+    assert "12 starts" in printed.stdout
+
+
+def test_the_figure_has_a_colour_and_a_name_for_every_outcome():
+    from matplotlib.colors import to_hex
+
+    from saltus.show import region_figure
+    from saltus.show._region import COLOURS
+
+    assert len(set(COLOURS)) == len(OUTCOMES)
+    system = robots.segway(torque_limit=20.0)
+    found = region(system, THETA, RATE, controller=system.controllers["pd"], until=4.0)
+    figure = region_figure(found)
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert [name.rpartition(" (")[0] for name in names] == list(found.counts)
+    colours = [to_hex(patch.get_facecolor()).upper() for patch in legend.get_patches()]
+    assert colours == [to_hex(COLOURS[OUTCOMES.index(name)]).upper() for name in found.counts]
+    assert figure.axes[0].get_xlabel() == r"$\theta$ (rad)"
