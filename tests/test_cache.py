@@ -1,6 +1,7 @@
 """The disk cache: never stale after an edit, whole or absent, and not needed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import saltus
-from saltus._native import cache_folder, function_digest
+from saltus._native import CONTROL, cache_folder, compile_entry, function_digest
 
 PROGRAM = """
 import saltus
@@ -112,3 +113,17 @@ def test_digest_gives_up_on_what_it_cannot_see():
         return sys.float_info.max * x
 
     assert function_digest(law) is None
+
+
+def test_functions_of_one_name_have_symbols_of_their_own():
+    # Numba counts functions from the start in every process, so from the cache two might come with one number
+    def made(value):
+        def law(t, x, status, memory, p, data, piece, u, request):
+            u[0] = value
+            return 0
+
+        return law
+
+    one, two = (compile_entry(made(value), CONTROL, "control-law", f"test of {value}") for value in (1.0, 2.0))
+    symbols = [re.sub(r"B\d+v\d+", "", entry.native_name) for entry in (one, two)]
+    assert symbols[0] != symbols[1]

@@ -456,10 +456,25 @@ def compiling_told(tell: Callable[[str], None]) -> Iterator[None]:
         _TELL.reset(before)
 
 
+def _renamed(function: Callable[..., Any], key: str) -> Callable[..., Any]:
+    """The same function under a name of its own.
+
+    Numba numbers functions of one name in each process from the start, so that two of them from the cache, compiled by
+    two processes, may have the same symbol: the second would be taken for the first.
+    """
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    code, scope = function.__code__, function.__globals__
+    twin = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
+    twin.__module__, twin.__qualname__ = function.__module__, f"{function.__qualname__}_{digest}"
+    return twin
+
+
 class Entry(CFunc):  # type: ignore[type-arg]
     """A compiled C function, loaded from the cache where it has a key."""
 
     def __init__(self, function: Callable[..., Any], signature: Any, name: str, key: str | None):
+        if key is not None:
+            function = _renamed(function, key)
         super().__init__(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
         self._told = name
         self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}:{_OWN_SOURCE}")

@@ -22,7 +22,7 @@ _TOGETHER = 1e-6
 class WeakMode:
     """The eigenvalue that the inputs reach least, how far they reach it, and which states move in its mode.
 
-    Of several that they do not reach at all it is the one that grows fastest.
+    Of several that they reach as little, or not at all, it is the one that grows fastest.
 
     ``margin`` is the smallest singular value of (A - eigenvalue, B), in the units of `controllability`; zero where the
     inputs cannot reach it at all. ``states`` are the shares of the states in the mode, largest first, adding up to 1.
@@ -67,8 +67,9 @@ def controllability(
     for _ in range(n - 1):
         krylov.append(a @ krylov[-1])
     values = np.linalg.svd(np.hstack(krylov), compute_uv=False) if b.size else np.zeros(n)
-    # of several that are not reached at all, the one that grows fastest matters most
-    worst = min(range(n), key=lambda k: (margins[k] if margins[k] > _REACHED else 0.0, -eigenvalues[k].real))
+    # of several that are reached as little, or not at all, the one that grows fastest matters most
+    little = max(_REACHED, (1 + _TOGETHER) * float(margins.min()))
+    worst = max(np.flatnonzero(margins <= little), key=lambda k: (eigenvalues[k].real, eigenvalues[k].imag))
     states = _moved(a, b, eigenvalues[worst] / rate)
     order = np.argsort(-states, kind="stable")
     shares = {names[k]: float(states[k]) for k in order if states[k] > 1e-6}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -156,6 +157,8 @@ def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression:
         source = emit("look", (d.t, d.x, d.u, d.p), expression)
         scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
         exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
+        # compiled in other processes, two of one name would be taken for one
+        scope["look"].__qualname__ = f"look_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
         look, decide = compiled(scope["look"]), compiled(law)
 
         def seen(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
