@@ -50,6 +50,15 @@ def test_about_a_state_that_is_no_equilibrium(call_json):
     assert said["inputs"] == {"pivot": 2}
 
 
+def test_a_run_takes_the_controller_by_its_words(call_json):
+    code, said = call_json(
+        "run", "disc", "--set", "slope=0", "--x0", "y=0.2", "--until", "5", "--controller", "lqr",
+        "--control", "mode=roll", "--control", "keep=x", "--control", 'reference={"x": 0.5}', "--control", "effort=100",
+    )  # fmt: skip
+    assert code == 0
+    assert said["final"]["x"] == pytest.approx(0.5, abs=0.05)
+
+
 def test_without_gains_it_says_why(call_json, call):
     code, said = call_json("linearize", "rod")
     assert code == 0

@@ -20,6 +20,7 @@ VERBS = {
     "list": "list hopper",
     "check": "check methods/dopri5",
     "run": "run hopper --profile paper",
+    "export": "export hopper --urdf hopper.urdf",
     "graph": "graph hopper",
     "laws": "laws hopper --profile paper --law plastic --law newton",
     "linearize": "linearize disc",

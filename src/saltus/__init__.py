@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
     from saltus.control import Linear, linearize, linearize_along
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
-    from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph
-    from saltus.mechanism import Mechanism
+    from saltus.hybrid import Guard, HybridSystem, ModeGraph, Profile, mode_graph, write_urdf
+    from saltus.mechanism import Mechanism, lint_urdf, read_urdf
+    from saltus.robots import load_urdf
 
 _WHERE = {
     "simulate": "saltus.engine",
@@ -32,6 +33,10 @@ _WHERE = {
     "mode_graph": "saltus.hybrid",
     "Guard": "saltus.hybrid",
     "Profile": "saltus.hybrid",
+    "write_urdf": "saltus.hybrid",
+    "load_urdf": "saltus.robots",
+    "read_urdf": "saltus.mechanism",
+    "lint_urdf": "saltus.mechanism",
     **dict.fromkeys(("Bar", "Grip", "GroundPoint", "JointUnit", "Line", "Wall", "Wheel"), "saltus.contact"),
 }
 _MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
@@ -62,13 +67,17 @@ __all__ = [
     "errors",
     "linearize",
     "linearize_along",
+    "lint_urdf",
+    "load_urdf",
     "mechanism",
     "mode_graph",
+    "read_urdf",
     "registry",
     "robots",
     "rollout",
     "simulate",
     "simulate_many",
+    "write_urdf",
 ]
 
 

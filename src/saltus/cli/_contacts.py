@@ -49,7 +49,7 @@ def painleve_command(
 
     report = asked_report(context)
     system = changed_robot(robot, set_, None, None)
-    axes = [_axis(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
+    axes = [axis_of(text, option) if text is not None else None for text, option in ((x, "--x"), (y, "--y"))]
     names = None if within is None else [name for name in within.split(",") if name]
     folder(out)
     with Progress(quiet=as_json, doing="mapping"):
@@ -142,7 +142,8 @@ def laws_command(
     print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
 
 
-def _axis(text: str, option: str) -> tuple[str, np.ndarray]:
+def axis_of(text: str, option: str) -> tuple[str, np.ndarray]:
+    """A quantity and its values, from name=from:to:count."""
     ((name, words),) = pairs([text], option).items()
     parts = words.split(":")
     if len(parts) != 3 or not parts[2].isdigit() or not 2 <= int(parts[2]) <= 5000:

@@ -156,7 +156,7 @@ def find_acting(system: HybridSystem, name: str, options: Mapping[str, str]) -> 
         own = system.controllers[name]
         return dataclasses.replace(own, **_options(type(own), name, options)) if options else own
     if name not in controller_names():
-        raise unknown_name("controller", name, ["none", *system.controllers, *controller_names()], system.name)
+        raise unknown_name("controller", name, {"none", *system.controllers, *controller_names()}, system.name)
     kind = find_controller(name)
     values = _options(kind, name, options)
     lacking = [
@@ -185,5 +185,6 @@ def _options(kind: Any, name: str, options: Mapping[str, str]) -> dict[str, Any]
         try:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
-            values[key] = number(text, f"--control {key}")
+            words = [part.strip() for part in str(fields[key]).split("|")]
+            values[key] = text if "str" in words else number(text, f"--control {key}")
     return values

@@ -12,6 +12,11 @@ from saltus import registry
 
 def facts(kind: str, name: str) -> dict[str, Any]:
     """What everything registered has, and what is particular to its kind."""
+    from saltus.robots._from_urdf import UrdfName
+
+    file = UrdfName.of(name) if kind == "robots" else None
+    if file is not None:
+        return {"name": name, "file": str(file.path)} | _robot(name)
     particular = {
         "robots": _robot, "controllers": _controller, "laws": _law, "methods": _method, "gaits": _gait,
         "papers": _paper, "problems": _problem,

@@ -11,6 +11,7 @@ from saltus import registry
 from saltus.cli._app import app
 from saltus.cli._facts import facts
 from saltus.cli._report import asked_report, told
+from saltus.cli._urdf import check_urdf
 from saltus.cli._words import Json, Progress, print_json, print_tree
 from saltus.errors import InputError, SaltusError, unknown_name
 
@@ -67,12 +68,17 @@ def _everything() -> dict[str, Any]:
 @app.command("check")
 def check_command(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(help="A file, a name, or robots/name and the like.")],
+    target: Annotated[str, typer.Argument(help="A file (.py or .urdf), a name, or robots/name and the like.")],
     as_json: Json = False,
 ) -> None:
-    """Hold a robot, controller, law or method to what every one of its kind must satisfy."""
+    """Hold a robot, controller, law or method to what every one of its kind must satisfy, or lint a URDF file."""
     from saltus.conformance import check
+    from saltus.robots._from_urdf import UrdfName
 
+    file = UrdfName.of(target)
+    if file is not None:
+        check_urdf(context, file, as_json)
+        return
     report = asked_report(context)
     kind, name = _target(target)
     results: list[Any] = []
@@ -106,6 +112,10 @@ def check_command(
 
 def _target(text: str) -> tuple[str, str]:
     """Kind and name of what a file, a name, or a name with its kind stands for."""
+    from saltus.robots._from_urdf import UrdfName
+
+    if UrdfName.of(text) is not None:
+        return "robots", text
     kind, slash, name = text.partition("/")
     if slash and kind in registry.KINDS and not text.endswith(".py"):
         return registry.find(kind, name).kind, name

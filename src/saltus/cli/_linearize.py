@@ -100,8 +100,9 @@ def _clean(matrix: np.ndarray) -> np.ndarray:
 
 
 def _number(pair: list[float]) -> str:
-    real, imaginary = (0.0 if abs(part) < 5e-13 else part for part in pair)
-    return f"{real:.6g}" + (f"{imaginary:+.6g}i" if imaginary else "")
+    from saltus.control._linear import shown
+
+    return shown(complex(*pair))
 
 
 def _facts(linear: Linear, content: dict[str, Any]) -> list[tuple[str, str]]:
@@ -119,7 +120,7 @@ def _facts(linear: Linear, content: dict[str, Any]) -> list[tuple[str, str]]:
         ("controllable", _reach(linear)),
     ]
     if weak is not None:
-        moves = ", ".join(f"{name} {share:.0%}" for name, share in list(weak.states.items())[:4])
+        moves = ", ".join(f"{name} {share:.0%}" for name, share in list(weak.states.items())[:4] if share > 0.005)
         value = _number([weak.eigenvalue.real, weak.eigenvalue.imag])
         facts.append(("weak mode", f"{value} 1/s, margin {weak.margin:.3g}, moves {moves}"))
     if content["no_gains"]:

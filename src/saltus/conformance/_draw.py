@@ -298,7 +298,8 @@ def _controller(system: HybridSystem, limits: np.ndarray, until: float, random: 
         starts = np.unique(np.concatenate([[0.0], random.uniform(0, until, random.integers(1, 7))]))
         levels = [_levels(limits, random) for _ in starts]
         return Schedule.steps(starts, levels) if kind == 2 else _ramps(starts, np.array(levels))  # type: ignore[arg-type]
-    if kind == 4:
+    beyond = any(actuator.coordinate is None for actuator in system.mechanism.actuators.values())
+    if kind == 4 or beyond:  # a PD is for actuators that drive a coordinate each
         shares = random.uniform(0, 1, limits.size)
         phase, omega = random.uniform(-math.pi, math.pi), 10.0 ** random.uniform(-1, 2)
         return Sine(list(0.999 * shares * limits), float(omega), float(phase), list(0.999 * (1 - shares) * limits))

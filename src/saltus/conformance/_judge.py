@@ -45,7 +45,7 @@ OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "sta
 CONDITION, SPEED = 1e10, 1e3
 
 # Friction that nothing overcomes, as a number to calculate with.
-ENDLESS = 1e3
+ENDLESS = 1e9
 
 
 def faults(batch: Batch, every: int = 200) -> list[Fault]:

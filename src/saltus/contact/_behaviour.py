@@ -176,10 +176,10 @@ def guard_values_of(kind, status, r, v, reach, f, coefficients):  # type: ignore
     c0, c1, c2 = (*coefficients, 0.0, 0.0)[:3]
     ones = np.zeros((len(status), 1))
     if kind == SPACE:
-        # slip is measured against friction, which is told by its size
-        size = np.hypot(f[:, 0], f[:, 2])
-        slip = -np.divide(v[:, 0] * f[:, 0] + v[:, 2] * f[:, 2], size, out=np.zeros(len(size)), where=size > 0)
-        v, f = slip[:, None], np.column_stack([size, f[:, 1]])
+        # slip is measured against friction, which is told by its size; the normal force may be below zero by rounding
+        size = np.hypot(f[:, 0], f[:, 2]) * np.where(f[:, 1] < 0, -1, 1)
+        slip = -np.divide(v[:, 0] * f[:, 0] + v[:, 2] * f[:, 2], size, out=np.zeros(len(size)), where=size != 0)
+        v, f = slip[:, None], np.column_stack([np.abs(size), f[:, 1]])
     r, f = np.hstack([r, ones]), np.hstack([f, ones])
     values, kinds = np.empty((len(status), 3)), np.empty((len(status), 3), dtype=int)
     for k, s in enumerate(status):

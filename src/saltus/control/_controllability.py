@@ -11,6 +11,9 @@ from scipy.linalg import eig, matrix_balance, orth
 # A direction belongs to what the inputs reach if it grows by more than this share of the system's size.
 _REACHED = 1e-9
 
+# What is below this share of the largest element of A is rounding.
+_ROUNDING = 1e-13
+
 # Eigenvalues are the same if they differ by less than this share of the largest: rounding parts those of a chain.
 _TOGETHER = 1e-6
 
@@ -18,6 +21,8 @@ _TOGETHER = 1e-6
 @dataclass(frozen=True, eq=False)
 class WeakMode:
     """The eigenvalue that the inputs reach least, how far they reach it, and which states move in its mode.
+
+    Of several that they do not reach at all it is the one that grows fastest.
 
     ``margin`` is the smallest singular value of (A - eigenvalue, B), in the units of `controllability`; zero where the
     inputs cannot reach it at all. ``states`` are the shares of the states in the mode, largest first, adding up to 1.
@@ -62,7 +67,8 @@ def controllability(
     for _ in range(n - 1):
         krylov.append(a @ krylov[-1])
     values = np.linalg.svd(np.hstack(krylov), compute_uv=False) if b.size else np.zeros(n)
-    worst = int(np.argmin(margins))
+    # of several that are not reached at all, the one that grows fastest matters most
+    worst = min(range(n), key=lambda k: (margins[k] if margins[k] > _REACHED else 0.0, -eigenvalues[k].real))
     states = _moved(a, b, eigenvalues[worst] / rate)
     order = np.argsort(-states, kind="stable")
     shares = {names[k]: float(states[k]) for k in order if states[k] > 1e-6}
@@ -71,7 +77,9 @@ def controllability(
 
 
 def _scaled(A: np.ndarray, B: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    a, (units, _) = matrix_balance(A, permute=False, separate=True)
+    # rounding is no coupling: balanced, it would come to be as large as the rest
+    clean = np.where(np.abs(A) > _ROUNDING * np.abs(A).max(initial=0.0), A, 0.0)
+    a, (units, _) = matrix_balance(clean, permute=False, separate=True)
     rate = float(np.linalg.norm(a, 2)) or 1.0
     b = B * np.where(np.isfinite(limits) & (limits > 0), limits, 1.0) / units[:, None]
     size = float(np.linalg.norm(b, 2)) if b.size else 0.0

@@ -13,17 +13,22 @@ import numpy as np
 from saltus.contact import GRIP
 from saltus.contact._ground import OPEN, STICK
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK
-from saltus.contact._unit import GROUNDS, JOINT
-from saltus.control._independent import Flow, arrays, flow_of, readings
+from saltus.contact._unit import GROUND, JOINT, SPACE
+from saltus.control._independent import Flow, arrays, direction_names, flow_at, readings
 from saltus.control._protocol import finite
 from saltus.control.constant import Constant
 from saltus.engine import simulate
 from saltus.engine._simulate import _check_start
 from saltus.errors import InputError, RunFailed, unknown_name
 from saltus.hybrid import HybridSystem, find_statuses
+from saltus.hybrid._readings import state_by_readings
 
 # Newton steps towards an equilibrium, the longest (m or rad), and the acceleration at which it is one.
 _STEPS, _LONGEST, STILL = 60, 0.5, 1e-9
+
+# A metre counts as so many radians in the least step, where lengths must change at all: a robot that leans stands up
+# where it is.
+_METRE = 1e3
 
 # For how long a robot is simulated to see in which mode it is, s.
 _INSTANT = 1e-9
@@ -74,13 +79,17 @@ def find_equilibrium(system: HybridSystem, x: np.ndarray, u: np.ndarray, mode: A
     nq = system.mechanism.nq
     start = x.copy()
     start[nq:] = 0.0
-    for name, value in at.items():
-        if name in system.mechanism.coordinates:
-            start[system.mechanism.index(name)] = value
+    places = {name: value for name, value in at.items() if name in system.mechanism.coordinates}
+    for name, value in places.items():
+        start[system.mechanism.index(name)] = value
+    seen = {name: value for name, value in at.items() if name not in places}
+    if seen:
+        with contextlib.suppress(InputError):  # the search may yet come there
+            start = state_by_readings(system, start, seen, list(places))
     if mode is not None:
         reason = ""
         for free in (False, True):
-            found = _newton(system, flow_of(system, find_statuses(system, mode)), start, u, at, inputs=free)
+            found = _newton(system, flow_at(system, find_statuses(system, mode), start), start, u, at, inputs=free)
             if found is not None and not (reason := _refusal(system, found.x)):
                 return found
         raise InputError(_no_equilibrium(system, [system.mode_name(find_statuses(system, mode))], at, reason))
@@ -89,7 +98,7 @@ def find_equilibrium(system: HybridSystem, x: np.ndarray, u: np.ndarray, mode: A
         tried.append(system.mode_name(statuses))
         for begin in _beginnings(system, statuses, start, u, at):
             for free in (False, True):
-                found = _newton(system, flow_of(system, statuses), begin, u, at, inputs=free)
+                found = _newton(system, flow_at(system, statuses, begin), begin, u, at, inputs=free)
                 if found is not None and _stays(system, found):
                     return found
     raise InputError(_no_equilibrium(system, tried, at, ""))
@@ -103,7 +112,7 @@ def _beginnings(
     kinds = [unit.kind for unit in system.units]
     loose = tuple(FREE if kind == JOINT and s == STUCK else s for kind, s in zip(kinds, statuses, strict=True))
     if loose != statuses:
-        rest = _newton(system, flow_of(system, loose), x, u, at, inputs=False)
+        rest = _newton(system, flow_at(system, loose, x), x, u, at, inputs=False)
         if rest is not None:
             yield rest.x
 
@@ -127,7 +136,7 @@ def _candidates(system: HybridSystem, x: np.ndarray, u: np.ndarray) -> Iterator[
         base = statuses_at(system, x, u)
     sliding = [unit.kind == JOINT and status in (PLUS, MINUS) for unit, status in zip(system.units, base, strict=True)]
     base = tuple(STUCK if slides else status for slides, status in zip(sliding, base, strict=True))
-    ground = [k for k, unit in enumerate(system.units) if unit.kind in GROUNDS]
+    ground = [k for k, unit in enumerate(system.units) if unit.kind in (GROUND, SPACE)]
     combinations = itertools.chain.from_iterable(itertools.combinations(ground, count) for count in (1, 2))
     seen = [base]
     yield base
@@ -166,13 +175,19 @@ def _newton(
         return None
     q, u, p = x[:nq].copy(), u.copy(), system.parameter_values
     coordinates, named = list(system.mechanism.coordinates), list(flow.reading_names)
+    units = [system.mechanism.coordinates.get(name, "rad") for name in direction_names(system)]
+    scale = np.array([1 / _METRE if unit == "m" else 1.0 for unit in units] + [1.0] * (nu if inputs else 0))
     goals: np.ndarray | None = None
     best, found = np.inf, None
     for _ in range(_STEPS):
-        a, gaps, seen, aq, au, gq, sq, N = arrays(flow.rest, 0.0, q, np.zeros(nv), u, p)
+        a, gaps, seen, aq, au, gq, sq, rolling, N = arrays(flow.rest, 0.0, q, np.zeros(nv), u, p)
         if goals is None:
             goals = _goals(system, flow, gaps.ravel())
-        told = [q[coordinates.index(n)] - v if n in coordinates else seen[named.index(n), 0] - v for n, v in at.items()]
+        told = [
+            q[coordinates.index(name)] - value if name in coordinates
+            else _around(system, name, seen[named.index(name), 0] - value)
+            for name, value in at.items()
+        ]  # fmt: skip
         slopes = [N[coordinates.index(name)] if name in coordinates else sq[named.index(name)] for name in at]
         off = np.concatenate([a.ravel(), gaps.ravel() - goals, told])
         if not np.isfinite(off).all():
@@ -182,11 +197,12 @@ def _newton(
             best, found = worst, Place(np.concatenate([q, np.zeros(nv)]), u.copy(), flow.statuses)
         if worst < 1e-3 * STILL or (best < STILL and worst > best):
             break
-        down = np.zeros((len(gq) + len(at), nu))
-        rows = np.hstack([np.vstack([aq, gq, *slopes]), np.vstack([au, down])])
-        if not inputs:
-            rows = rows[:, :nv]
-        step = np.linalg.lstsq(rows, -off, rcond=1e-10)[0]
+        # what rolls without a position of its own rolls on the way, too
+        rows = np.vstack([aq, gq, *slopes, rolling])
+        if inputs:
+            rows = np.hstack([rows, np.vstack([au, np.zeros((len(rows) - nv, nu))])])
+        wanted = np.concatenate([-off, np.zeros(len(rolling))])
+        step = _least(rows, wanted, scale)
         step *= min(1.0, _LONGEST / max(float(np.max(np.abs(step[:nv]), initial=0.0)), 1e-300))
         q = moved(system, q, N @ step[:nv])
         if inputs:
@@ -194,12 +210,32 @@ def _newton(
     return found if best < STILL else None
 
 
+def _least(rows: np.ndarray, wanted: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The least step that does what is wanted, without lengths if it can do as well."""
+    step = scale * np.linalg.lstsq(rows * scale, wanted, rcond=1e-10)[0]
+    stay = np.where(scale < 1.0, 0.0, 1.0)
+    other = stay * np.linalg.lstsq(rows * stay, wanted, rcond=1e-10)[0]
+    missed, missed_too = (float(np.linalg.norm(rows @ one - wanted)) for one in (step, other))
+    better: np.ndarray = other if missed_too <= missed + 1e-12 * float(np.linalg.norm(wanted)) else step
+    return better
+
+
+def _around(system: HybridSystem, name: str, off: float) -> float:
+    """A difference of readings; angles come round."""
+    if system.mechanism.readings[name].unit != "rad":
+        return off
+    return float((off + np.pi) % (2 * np.pi) - np.pi)
+
+
 def moved(system: HybridSystem, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Coordinates after a step along their rates; quaternions keep their length."""
+    """Coordinates after a step along their rates; quaternions turn by all of it, and keep their length."""
     after = q + step
     for first in system.mechanism.quaternions:
         part = slice(first, first + 4)
-        after[part] *= np.linalg.norm(q[part]) / np.linalg.norm(after[part])
+        length, turn = np.linalg.norm(q[part]), np.linalg.norm(step[part])
+        angle = turn / length
+        if turn > 0:
+            after[part] = np.cos(angle) * q[part] + np.sin(angle) * length / turn * step[part]
     return after
 
 

@@ -10,10 +10,10 @@ import casadi as ca
 import numpy as np
 
 from saltus.contact._joint import LOWER, UPPER
-from saltus.contact._unit import GROUNDS
+from saltus.contact._unit import GROUND, SPACE
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, symbolic_mode
-from saltus.mechanism._dynamics import Velocity, position_of
+from saltus.mechanism import Velocity, position_of
 
 # A coordinate is given up if it moves the closed rows at least by this share of what the best one does: of near equals
 # the first goes, which is where the base is.
@@ -79,14 +79,42 @@ class Flow:
     reading_names: tuple[str, ...]
 
 
-def flow_of(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
-    """The functions of a mode, made once."""
-    made: Flow = system.once(f"linear flow {statuses}", lambda: _flow(system, statuses))
+def flow_at(system: HybridSystem, statuses: tuple[int, ...], x: np.ndarray) -> Flow:
+    """The functions of a mode, made once; rows that say the same as others at a state get no force."""
+    without = _repeated(system, statuses, x)
+    made: Flow = system.once(f"linear flow {statuses} {without}", lambda: _flow(system, statuses, without))
     return made
 
 
-def _flow(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
-    d, mode = system.dynamics, symbolic_mode(system, statuses)
+def _repeated(system: HybridSystem, statuses: tuple[int, ...], x: np.ndarray) -> tuple[int, ...]:
+    """Numbers of closed rows that follow from others: two wheels of one axle cannot both be held from sliding aside."""
+    d, closed = system.dynamics, _closed(system, statuses)
+    if len(closed) < 2:
+        return ()
+    numbers = [system.first_rows[unit] + row for (unit, row), _ in closed]
+    tied = {
+        system.first_rows[k] + to
+        for k, (unit, status) in enumerate(zip(system.units, statuses, strict=True))
+        for _, to, _ in unit.equations(status).ties
+    }
+    stacked = ca.vertcat(*(d.row(position)[0] for _, position in closed))
+    function = system.once(f"closed rows {statuses}", lambda: ca.Function("rows", [d.x, d.p], [stacked]))
+    (J,) = arrays(function, x, system.parameter_values)
+    basis: list[np.ndarray] = []
+    again = []
+    # what friction is a share of must keep its force
+    for k in sorted(range(len(numbers)), key=lambda k: numbers[k] not in tied):
+        size = np.linalg.norm(J[k])
+        rest = J[k] - sum((vector * (vector @ J[k]) for vector in basis), np.zeros(J.shape[1]))
+        if np.linalg.norm(rest) > _SAME * size:
+            basis.append(rest / np.linalg.norm(rest))
+        elif numbers[k] not in tied:
+            again.append(numbers[k])
+    return tuple(sorted(again))
+
+
+def _flow(system: HybridSystem, statuses: tuple[int, ...], without: tuple[int, ...]) -> Flow:
+    d, mode = system.dynamics, symbolic_mode(system, statuses, without)
     N, a, nv = d.N, mode.acceleration, d.v.numel()
     closed = _closed(system, statuses)
     rows = [d.row(position)[0] for _, position in closed]
@@ -107,8 +135,11 @@ def _flow(system: HybridSystem, statuses: tuple[int, ...]) -> Flow:
     )]  # fmt: skip
     named = readings(system)
     seen = ca.vertcat(*named.values()) if named else ca.SX(0, 1)
-    rest = [a, gaps, seen, ca.jacobian(a, d.q) @ N, ca.jacobian(a, d.u), ca.jacobian(gaps, d.q) @ N,
-            ca.jacobian(seen, d.q) @ N, N]  # fmt: skip
+    rolling = J[[k for k in range(len(closed)) if k not in held], :]
+    rest = [
+        a, gaps, seen, ca.jacobian(a, d.q) @ N, ca.jacobian(a, d.u), ca.jacobian(gaps, d.q) @ N,
+        ca.jacobian(seen, d.q) @ N, rolling, N,
+    ]  # fmt: skip
     rate = ca.jtimes(seen, d.q, d.qdot) if named else ca.SX(0, 1)
     second = ca.jtimes(rate, d.q, d.qdot) + ca.jacobian(rate, d.v) @ a if named else ca.SX(0, 1)
     watched = [ca.jacobian(seen, d.q) @ N, ca.jacobian(rate, d.q) @ N, ca.jacobian(second, d.q) @ N,
@@ -136,7 +167,7 @@ def _target(system: HybridSystem, statuses: Sequence[int], place: tuple[int, int
     """Where a closed row is at rest: unit, and which of its coefficients; -1 for zero, None for where it was."""
     k, row = place
     unit, status = system.units[k], statuses[k]
-    if unit.kind in GROUNDS and unit.rows[row][0] == "n":
+    if unit.kind in (GROUND, SPACE) and unit.rows[row][0] == "n":
         return k, -1
     if unit.coordinate is not None and status in (LOWER, UPPER):
         return k, 1 if status == LOWER else 2
@@ -190,21 +221,23 @@ def choose(system: HybridSystem, J: np.ndarray, Jv: np.ndarray, gradients: np.nd
             f"independent coordinates; leave out one, or keep none to have them chosen"
         )
     positions = tuple(wanted) + tuple(k for k in free if k not in gone)
-    velocities = _velocities(Jv, gradients, positions, gone, nv)
+    velocities = _velocities(Jv, gradients, positions, gone, wanted)
     words = [*rates, *(f"d{name}" for name in named)]
     return Choice(positions, velocities, tuple([known[k] for k in positions] + [words[k] for k in velocities]))
 
 
 def _velocities(
-    Jv: np.ndarray, gradients: np.ndarray, positions: Sequence[int], gone: Sequence[int], nv: int
+    Jv: np.ndarray, gradients: np.ndarray, positions: Sequence[int], gone: Sequence[int], wanted: Sequence[int]
 ) -> tuple[int, ...]:
-    """Those of the positions that stay, but for as many as rows without a position take away."""
+    """Those of the positions that stay, but for as many as rows without a position take away, wanted ones last."""
+    nv = Jv.shape[1]
     stacked: np.ndarray = Jv
     seen: list[int] = []
     for k in positions:
         if k >= nv and _rank(np.vstack([stacked, gradients[k - nv]])) > _rank(stacked):
             stacked, seen = np.vstack([stacked, gradients[k - nv]]), [*seen, k]
-    lost = _pivots(stacked, [k for k in range(nv) if k not in gone], gone)
+    lost = _pivots(stacked, [k for k in range(nv) if k not in gone and k not in wanted], gone)
+    lost = _pivots(stacked, range(nv), lost)
     return tuple(k for k in positions if k in seen or (k < nv and k not in lost)) + tuple(
         k for k in range(nv) if k not in lost and k not in positions
     )

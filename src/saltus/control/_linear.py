@@ -193,8 +193,8 @@ class Linear:
         ]
         where = f"{self.robot} in mode {self.mode}"
         if lost and self.weak_mode is not None:
-            told = ", ".join(f"{value:.4g}" for value, _ in lost)
-            moves = ", ".join(list(self.weak_mode.states)[:3])
+            told = ", ".join(dict.fromkeys(shown(value) for value, _ in lost))
+            moves = ", ".join(name for name, share in self.weak_mode.states.items() if share > 0.05)
             return f"{where}: no inputs can stabilise the eigenvalues {told} 1/s (the weakest moves {moves})"
         return f"{where}: no gains were found; every state that does not decay by itself needs a weight"
 
@@ -266,6 +266,12 @@ class Linear:
     def __repr__(self) -> str:
         kind = "an equilibrium" if self.equilibrium else "a state"
         return f"<Linear: {self.robot} about {kind} in mode {self.mode}, states {', '.join(self.states)}>"
+
+
+def shown(value: complex) -> str:
+    """An eigenvalue in few digits, without rounding about zero."""
+    real, imaginary = (0.0 if abs(part) < STILL else part for part in (value.real, value.imag))
+    return f"{real:.6g}" + (f"{imaginary:+.6g}i" if imaginary else "")
 
 
 def as_pairs(values: np.ndarray) -> list[list[float]]:

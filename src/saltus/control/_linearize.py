@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from saltus.control._equilibrium import Place, find_equilibrium, held_values, statuses_at
-from saltus.control._independent import Choice, Flow, arrays, choose, direction_names, flow_of, read_choice
+from saltus.control._independent import Choice, Flow, arrays, choose, direction_names, flow_at, read_choice
 from saltus.control._linear import Linear
 from saltus.control._protocol import per_actuator
 from saltus.engine import Trajectory
@@ -63,7 +63,7 @@ def linearize(
 
 
 def _at(system: HybridSystem, place: Place, keep: Sequence[str]) -> Linear:
-    mechanism, flow = system.mechanism, flow_of(system, place.statuses)
+    mechanism, flow = system.mechanism, flow_at(system, place.statuses, place.x)
     values, watched = _read(system, flow, 0.0, place.x, place.u)
     choice = choose(system, values[2], values[3], watched[0], keep)
     if not choice.names:
@@ -96,8 +96,8 @@ def _read(
     values, watched = arrays(flow.linear, *arguments), arrays(flow.seen, *arguments)
     if not all(np.isfinite(part).all() for part in values) or np.min(values[7], initial=1.0) <= 0:
         raise InputError(
-            f"{system.name} in mode {flow.name}: the closed contacts say the same thing twice (or the mass matrix is "
-            "singular), so that forces and accelerations are not unique there"
+            f"{system.name} in mode {flow.name}: the closed contacts nearly say the same thing twice, or the mass "
+            "matrix is singular, so that accelerations are not unique there"
         )
     return values, watched
 
@@ -142,7 +142,7 @@ def linearize_along(
     for arc in np.unique(seen.arc):
         here = seen.arc == arc
         t, x, u = seen.t[here], seen.x[here], np.clip(seen.inputs[here], -limits, limits)
-        flow = flow_of(system, tuple(int(status) for status in run.arc_statuses[arc]))
+        flow = flow_at(system, tuple(int(status) for status in run.arc_statuses[arc]), x[0])
         read = [_read(system, flow, float(ti), xi, ui) for ti, xi, ui in zip(t, x, u, strict=True)]
         choice = _common_choice(system, read, keep)
         parts = [read_choice(choice, values, watched) for values, watched in read]

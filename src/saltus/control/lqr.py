@@ -52,7 +52,8 @@ class LQR:
     mode
         As for `saltus.control.linearize`; found if None.
     keep
-        Coordinates or readings that are to be states, where contacts leave fewer than there are.
+        Coordinates or readings that are to be states, where contacts leave fewer than there are: names, or one text
+        with commas between them.
     states
         Feed back these coordinates and their velocities alone, if they are a system of their own; all if empty.
     reference
@@ -68,9 +69,9 @@ class LQR:
     weights: Mapping[str, float] | None = None
     effort: float = 1.0
     at: Mapping[str, float] | None = None
-    mode: Any = None
-    keep: Sequence[str] = ()
-    states: Sequence[str] = ()
+    mode: str | Mapping[str, str] | None = None
+    keep: str | Sequence[str] = ()
+    states: str | Sequence[str] = ()
     reference: Mapping[str, float] | None = None
     speed: Mapping[str, float] | None = None
     limit: float | Mapping[str, float] | None = None

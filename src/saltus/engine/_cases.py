@@ -258,7 +258,22 @@ def _check_starts(cases: Cases, start: float) -> np.ndarray:
     if not nunit and not system.guards:
         return cases.sides
     t = np.full(len(cases), float(start))
-    values = columns(system.once("kinematics", system._kinematics), t, cases.states, cases.parameters)[0]
+    bad, gaps, own = wrong_starts(system, t, cases.states, cases.parameters)
+    refuse(bad, lambda run: _check_start(system, gaps[run], own[run]))
+    sides = np.where(own > 0, 1, -1).astype(np.int64)
+    for k, guard in enumerate(system.guards):
+        zero = own[:, k] == 0
+        if zero.any():
+            sides[zero, k] = _sides_at_zero(cases, guard, t, zero)
+    return sides
+
+
+def wrong_starts(
+    system: HybridSystem, t: np.ndarray, states: np.ndarray, parameters: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which starts are below the ground or beyond a terminal guard; clearances and guards of all."""
+    nunit = len(system.units)
+    values = columns(system.once("kinematics", system._kinematics), t, states, parameters)[0]
     gaps, own = values[:, :nunit], values[:, nunit:]
     bad = np.asarray((gaps < -1e-9).any(axis=1))
     for guard, value in zip(system.guards, own.T, strict=True):
@@ -268,13 +283,7 @@ def _check_starts(cases: Cases, start: float) -> np.ndarray:
             bad |= np.abs(value) < 1e-9
         if guard.action == "terminal" and guard.direction != "both":
             bad |= (value if guard.direction == "down" else -value) < 0
-    refuse(bad, lambda run: _check_start(system, gaps[run], own[run]))
-    sides = np.where(own > 0, 1, -1).astype(np.int64)
-    for k, guard in enumerate(system.guards):
-        zero = own[:, k] == 0
-        if zero.any():
-            sides[zero, k] = _sides_at_zero(cases, guard, t, zero)
-    return sides
+    return bad, gaps, own
 
 
 def _check_all_grips(cases: Cases, statuses: list[int]) -> None:

@@ -17,6 +17,7 @@ from saltus.gaits._iterate import Iterates, check_iteration, iterate
 from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
 from saltus.gaits._minimise import Minimised, minimise
 from saltus.gaits._phase import Phase
+from saltus.gaits._region import Largest, Region, largest, region
 from saltus.gaits._rest import Collisionless, Rest, collisionless
 from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
 from saltus.hybrid import HybridSystem
@@ -33,10 +34,12 @@ __all__ = [
     "FixedPoint",
     "Gait",
     "Iterates",
+    "Largest",
     "Minimised",
     "Minimum",
     "Phase",
     "Recovery",
+    "Region",
     "Rest",
     "StableGait",
     "catches",
@@ -53,9 +56,11 @@ __all__ = [
     "follow",
     "gait_names",
     "iterate",
+    "largest",
     "minimise",
     "multipliers",
     "recovers",
+    "region",
     "run_cycle",
     "run_many",
     "solve",

@@ -6,6 +6,7 @@ from saltus.hybrid._modes import SymbolicMode, find_statuses, symbolic_mode
 from saltus.hybrid._painleve import Painleve, Posture, painleve
 from saltus.hybrid._symmetry import Symmetry, wrapped
 from saltus.hybrid._system import Guard, HybridSystem, Profile
+from saltus.hybrid._urdf_write import Urdf, as_urdf, write_urdf
 
 __all__ = [
     "ENDINGS",
@@ -17,6 +18,8 @@ __all__ = [
     "Profile",
     "SymbolicMode",
     "Symmetry",
+    "Urdf",
+    "as_urdf",
     "check_graph_form",
     "check_graph_target",
     "find_statuses",
@@ -24,4 +27,5 @@ __all__ = [
     "painleve",
     "symbolic_mode",
     "wrapped",
+    "write_urdf",
 ]

@@ -112,13 +112,15 @@ def _by_name(system: HybridSystem, name: str) -> tuple[int, ...]:
     return find_statuses(system, given)
 
 
-def symbolic_mode(system: HybridSystem, mode: Any = None) -> SymbolicMode:
+def symbolic_mode(system: HybridSystem, mode: Any = None, without: Sequence[int] = ()) -> SymbolicMode:
     """The expressions of a mode: M a + h = S u + J^T lambda with the closed rows of J a + Jdot v at zero.
 
     Parameters
     ----------
     mode
         As for `find_statuses`.
+    without
+        Closed rows, by number, that get no force since others say the same.
     """
     # Notation: as in `saltus.mechanism`; lambda = T f + g, with f the forces of the closed rows
     statuses = find_statuses(system, mode)
@@ -133,7 +135,8 @@ def symbolic_mode(system: HybridSystem, mode: Any = None) -> SymbolicMode:
     for unit, status in zip(system.units, statuses, strict=True):
         equations = unit.equations(status)
         # a row that cannot move at all needs no force to stand still
-        closed += [first + row for row in equations.closed if ca.sparsify(J[first + row, :]).nnz()]
+        moving = [first + row for row in equations.closed if ca.sparsify(J[first + row, :]).nnz()]
+        closed += [row for row in moving if row not in without]
         ties += [(first + row, first + to, ratio) for row, to, ratio in equations.ties if first + to in closed]
         for row, force in equations.given:
             g[first + row] = force

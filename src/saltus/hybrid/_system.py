@@ -279,6 +279,7 @@ class HybridSystem:
         mode: Mapping[str, str] | None = None,
         *,
         keep: Sequence[str] = (),
+        rolling: bool = False,
     ) -> np.ndarray:
         """The nearest state, in the metric of the mass matrix, in which no closed grip moves and nothing slips that
         never does.
@@ -287,6 +288,8 @@ class HybridSystem:
         ----------
         keep
             Names of velocities that stay as they are.
+        rolling
+            Let nothing slip that is on the ground to stay, whatever its friction.
         """
         x, statuses = self.state(state), self.start_statuses(mode)
         nq, names = self.mechanism.nq, list(self.mechanism.velocities)
@@ -294,8 +297,8 @@ class HybridSystem:
             if name not in names:
                 raise unknown_name("velocity", name, names, self.name)
         M, J = (np.array(part, dtype=float) for part in self.grip_rows(statuses)(x, self.parameter_values))
-        if self.ideal_units:
-            J = np.vstack([J, self._rolling_rows(x)])
+        if self.ideal_units or rolling:
+            J = np.vstack([J, self._rolling_rows(x, rolling)])
         if J.size:
             free = [k for k, name in enumerate(names) if name not in keep]
             v, MJ = x[nq:], np.linalg.solve(M[np.ix_(free, free)], J[:, free].T)
@@ -330,23 +333,28 @@ class HybridSystem:
 
         return self.once("ground_motion", made)
 
-    def slipping(self, x: np.ndarray) -> dict[str, float]:
-        """Speed, m/s, of every ground contact that slips at a state, on the ground to stay, and never should."""
+    def slipping(self, x: np.ndarray, *, ideal: bool = True) -> dict[str, float]:
+        """Speed, m/s, of every ground contact that slips at a state, on the ground to stay; of ``ideal`` ones alone."""
         motion = np.array(self.ground_motion()(x, self.parameter_values), dtype=float).reshape(-1, 3)
         places = [k for k, unit in enumerate(self.units) if unit.kind in GROUNDS]
         return {
             self.units[k].name: float(speed)
             for k, (gap, normal, speed) in zip(places, motion, strict=True)
-            if k in self.ideal_units and gap <= REST and abs(normal) <= REST and speed > REST
+            if (k in self.ideal_units or not ideal) and gap <= REST and abs(normal) <= REST and speed > REST
         }
 
-    def _rolling_rows(self, x: np.ndarray) -> np.ndarray:
-        """Jacobian of the ground contacts that are on the ground to stay and never slip."""
-        d, slips = self.dynamics, self.slipping(x)
+    def _rolling_rows(self, x: np.ndarray, every: bool) -> np.ndarray:
+        """Jacobian of the ground contacts that slip on the ground, ideal ones or all."""
+        if not any(unit.kind == GROUND for unit in self.units):
+            return np.zeros((0, self.mechanism.nv))
+        d, slips = self.dynamics, self.slipping(x, ideal=not every)
         rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]
         if not rows:
             return np.zeros((0, self.mechanism.nv))
-        J = ca.Function("rolling_rows", [d.x, d.p], [ca.vertcat(*(d.row(position)[0] for position in rows))])
+        J = self.once(
+            f"rolling_rows {', '.join(slips)}",
+            lambda: ca.Function("rolling_rows", [d.x, d.p], [ca.vertcat(*(d.row(position)[0] for position in rows))]),
+        )
         return np.array(J(x, self.parameter_values), dtype=float)
 
     def grip_speeds(self, statuses: Sequence[int], x: np.ndarray) -> dict[str, float]:
@@ -370,7 +378,8 @@ class HybridSystem:
             for _, position in unit.rows
         ]
         J = d.row(ca.vertcat(*rows))[0] if rows else ca.SX.zeros(0, d.v.numel())
-        return ca.Function("grip_rows", [d.x, d.p], [d.M, J])
+        name = f"grip_rows {tuple(statuses)}"
+        return self.once(name, lambda: ca.Function("grip_rows", [d.x, d.p], [d.M, J]))
 
     def guard_sides(self, t: float, x: np.ndarray, values: np.ndarray) -> list[int]:
         """On which side of zero each guard begins: 1 or -1.

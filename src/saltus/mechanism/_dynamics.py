@@ -40,7 +40,8 @@ def position_of(row: Any) -> Any:
 class Dynamics:
     """Symbols and expressions of one mechanism.
 
-    ``qdot`` are the rates of the coordinates, ``N`` the matrix that makes them of the velocities.
+    ``qdot`` are the rates of the coordinates, ``N`` the matrix that makes them of the velocities. ``leaves_first`` says
+    in which order the mass matrix is factored.
     """
 
     t: Any
@@ -56,6 +57,7 @@ class Dynamics:
     potential: Any
     qdot: Any
     N: Any
+    leaves_first: bool = False
 
     @property
     def x(self) -> Any:
@@ -70,7 +72,7 @@ class Dynamics:
     @cached_property
     def solver(self) -> MassSolver:
         """The factored mass matrix."""
-        return MassSolver(self.M)
+        return MassSolver(self.M, leaves_first=self.leaves_first)
 
     @cached_property
     def free_acceleration(self) -> Any:
@@ -99,12 +101,17 @@ class Dynamics:
 class MassSolver:
     """Solve M x = b by an unrolled L D L^T that skips structural zeros; two by two by one division.
 
-    The pivots are positive exactly where M is positive definite.
+    The pivots are positive exactly where M is positive definite. A tree that is factored from its leaves to its root
+    keeps the zeros between its branches [featherstone2008, 6.5]; the other way round they fill.
     """
 
-    def __init__(self, M: Any):
-        self.M = M
+    def __init__(self, M: Any, *, leaves_first: bool = False):
         self.n = n = M.shape[0]
+        self.order = list(range(n))
+        if leaves_first and n > 2:
+            self.order.reverse()
+            M = M[self.order, self.order]
+        self.M = M
         self.inverse: list[Any] = []
         if n == 2:
             det = M[0, 0] * M[1, 1] - M[0, 1] * M[0, 1]
@@ -133,14 +140,14 @@ class MassSolver:
             M, scale = self.M, self.inverse[0]
             # parts first, so that the division is made once
             return ca.vertcat(M[1, 1] * b[0] - M[0, 1] * b[1], M[0, 0] * b[1] - M[0, 1] * b[0]) * scale
-        n, L = self.n, self.L
+        n, L, b = self.n, self.L, b[self.order]
         y: list[Any] = []
         for i in range(n):
             y.append(b[i] - sum((L[i][k] * y[k] for k in range(i)), ca.SX(0)))
         z = [y[i] * self.inverse[i] for i in range(n)]
         for i in reversed(range(n)):
             z[i] = z[i] - sum((L[k][i] * z[k] for k in range(i + 1, n)), ca.SX(0))
-        return ca.vertcat(*z) if n else ca.SX.zeros(0)
+        return ca.vertcat(*(z[k] for k in self.order)) if n else ca.SX.zeros(0)
 
 
 def derive(mechanism: Mechanism, damping: Sequence[tuple[int, Any]] = ()) -> Dynamics:
@@ -154,7 +161,8 @@ def derive(mechanism: Mechanism, damping: Sequence[tuple[int, Any]] = ()) -> Dyn
     for index, coefficient in (*mechanism.viscous, *damping):
         resistance[index] += coefficient * v[index]
     S, t, p = mechanism.input_directions(), mechanism.t, mechanism.p
-    return Dynamics(t, q, v, u, p, M, h, resistance, S, kinetic, potential, mechanism.qdot, N)
+    leaves_first = mechanism.dimension == 3
+    return Dynamics(t, q, v, u, p, M, h, resistance, S, kinetic, potential, mechanism.qdot, N, leaves_first)
 
 
 def in_plane(mechanism: Mechanism) -> tuple[Any, Any, Any, Any]:

@@ -51,7 +51,8 @@ class Parameter:
 class Body:
     """A rigid body: where its frame is, and its mass properties (kg, kg m^2 about the centre of mass).
 
-    In space the inertia is a matrix, in the axes of the body, and ``motion`` says how it moves.
+    In space the inertia is a matrix, in the axes of the body, and ``motion`` says how it moves. ``joint`` is what it
+    hangs by on the body named ``parent``; both are kept for those who write it down elsewhere.
     """
 
     name: str
@@ -60,6 +61,8 @@ class Body:
     inertia: Any
     com: tuple[Any, ...]
     motion: Any = None
+    joint: Any = None
+    parent: str = ""
 
     def velocity(self, local: tuple[Any, ...]) -> tuple[Any, Any]:
         """Velocity in the world of a point of a body in space, and its rate while no velocity of a joint changes."""
@@ -209,11 +212,12 @@ class Mechanism:
             raise InputError(f"body {name!r} of {self.name}: mass and inertia must be numbers or expressions") from None
         q, v = self._declare(joint)
         if self.dimension == 2:
-            made = Body(name, joint.place(parent.pose, q), mass, inertia, com)  # type: ignore[union-attr]
+            pose = joint.place(parent.pose, q)  # type: ignore[union-attr]
+            made = Body(name, pose, mass, inertia, com, None, joint, parent.name)
         else:
             motion = follow(parent.motion, parent.name, joint, q, v)  # type: ignore[arg-type]
-            pose = Frame(parent.pose.point(motion.origin), parent.pose.rotation @ motion.turn)
-            made = Body(name, pose, mass, inertia, com, motion)
+            frame = Frame(parent.pose.point(motion.origin), parent.pose.rotation @ motion.turn)
+            made = Body(name, frame, mass, inertia, com, motion, joint, parent.name)
         self.bodies[name] = made
         if isinstance(joint, FreeFlyer):
             for angle, expression in joint.angles(made.pose.rotation).items():
@@ -368,6 +372,11 @@ class Mechanism:
     def viscous(self) -> list[tuple[int, Any]]:
         """Index of the damped velocity and its coefficient."""
         return [(self.velocity_index(name), coefficient) for name, coefficient in self._damping]
+
+    @property
+    def damped(self) -> list[tuple[str, Any]]:
+        """The damped coordinates and their coefficients."""
+        return list(self._damping)
 
     def coordinate(self, name: str) -> Coordinate:
         """One of the coordinates, to put friction or stops on it."""

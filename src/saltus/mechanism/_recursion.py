@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 
 from saltus.mechanism._mechanism import Body, Mechanism
-from saltus.mechanism._space import column, cross
+from saltus.mechanism._space import Motion, column, cross
 
 
 @dataclass
@@ -22,87 +22,126 @@ class _Load:
     mass: Any
     first: Any
     inertia: Any
-    moment: Any
-    force: Any
+    moment: Any = 0
+    force: Any = 0
+
+
+@dataclass(frozen=True)
+class _Hung:
+    """A body that moves, with all that is welded to it: where it is in the one that it hangs on, and its columns."""
+
+    body: Body
+    parent: str
+    turn: Any
+    origin: Any
+    places: list[int]
+
+    @property
+    def columns(self) -> Any:
+        return self.body.motion.columns
 
 
 def in_space(mechanism: Mechanism) -> tuple[Any, Any, Any, Any]:
-    """Mass matrix, forces of motion and gravity, and both energies."""
-    bodies = mechanism.bodies
+    """Mass matrix, forces of motion and gravity, and both energies.
+
+    What is welded together is one body: the equations are as long as there are joints, not links.
+    """
+    heads, loads = _rigid(mechanism)
     kinetic = potential = ca.SX(0)
     down = {"world": ca.vertcat(0, 0, mechanism.gravity)}
-    loads = {}
-    for name, body in bodies.items():
-        motion = body.motion
-        down[name] = motion.turn.T @ down[motion.parent]
-        loads[name], energy = _own(body, down[name])
-        kinetic += energy
-        potential += body.mass * mechanism.gravity * body.pose.point(body.com)[2]
-    for name, body in reversed(bodies.items()):
-        if body.motion.parent != "world":
-            _hang(loads[name], body, loads[body.motion.parent])
+    for name, load in loads.items():
+        head = heads[name]
+        down[name] = head.turn.T @ down[head.parent] if head.parent else down["world"]
+        kinetic += _move(load, head.body.motion, down[name])
+        pose = head.body.pose
+        potential += mechanism.gravity * (load.mass * pose.position[2] + (pose.rotation @ load.first)[2])
+    for name, head in reversed(heads.items()):
+        if head.parent not in ("", "world"):
+            _hang(loads[name], head, loads[head.parent])
     M = ca.SX(mechanism.nv, mechanism.nv)
     h = ca.SX.zeros(mechanism.nv)
-    places = _places(bodies)
-    for name, body in bodies.items():
-        load, own, columns = loads[name], places[name], body.motion.columns
-        if own:
-            h[own] = columns.T @ ca.vertcat(load.moment, load.force)
-            _fill(M, bodies, places, name, load)
+    for name, head in heads.items():
+        if head.places:
+            load = loads[name]
+            h[head.places] = head.columns.T @ ca.vertcat(load.moment, load.force)
+            _fill(M, heads, name, load)
     return ca.densify(M), h, kinetic, potential
 
 
-def _places(bodies: dict[str, Body]) -> dict[str, list[int]]:
-    """The places of each body's velocities among all."""
-    places, first = {}, 0
-    for name, body in bodies.items():
-        count = body.motion.columns.shape[1]
-        places[name] = list(range(first, first + count))
+def _rigid(mechanism: Mechanism) -> tuple[dict[str, _Hung], dict[str, _Load]]:
+    """Bodies that move (and the world), and what each is together with all that is welded to it."""
+    world = mechanism.world
+    heads = {"world": _Hung(world, "", ca.SX.eye(3), ca.SX.zeros(3), [])}
+    loads = {"world": _Load(ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3))}
+    # the head of each body, and how the body is turned and where it is in its head
+    within = {"world": ("world", ca.SX.eye(3), ca.SX.zeros(3))}
+    first = 0
+    for name, body in mechanism.bodies.items():
+        motion = body.motion
+        head, turn, origin = within[motion.parent]
+        turn, origin = turn @ motion.turn, origin + turn @ motion.origin
+        count = motion.columns.shape[1]
+        own = _own(body)
+        if count == 0:
+            within[name] = (head, turn, origin)
+            _add(loads[head], own, turn, origin)
+            continue
+        heads[name] = _Hung(body, head, turn, origin, list(range(first, first + count)))
+        loads[name] = own
+        within[name] = (name, ca.SX.eye(3), ca.SX.zeros(3))
         first += count
-    return places
+    return heads, loads
 
 
-def _own(body: Body, down: Any) -> tuple[_Load, Any]:
-    """What one body is and needs by itself, and its kinetic energy."""
-    motion, mass, inertia, com = body.motion, body.mass, body.inertia, column(body.com)
-    momentum = inertia @ motion.spin
-    speed = motion.speed + cross(motion.spin, com)
-    bias = motion.bias + cross(motion.spin_bias, com) + cross(motion.spin, cross(motion.spin, com)) + down
-    force = mass * bias
-    moment = inertia @ motion.spin_bias + cross(motion.spin, momentum) + cross(com, force)
-    about = inertia + mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
-    energy = (mass * ca.dot(speed, speed) + ca.dot(motion.spin, momentum)) / 2
-    return _Load(mass, mass * com, about, moment, force), energy
+def _own(body: Body) -> _Load:
+    """What one body is by itself, about its origin."""
+    com = column(body.com)
+    about = body.inertia + body.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
+    return _Load(body.mass, body.mass * com, about)
 
 
-def _hang(load: _Load, body: Body, parent: _Load) -> None:
+def _move(load: _Load, motion: Motion, down: Any) -> Any:
+    """The moment and force that a body's motion and gravity need, and its kinetic energy."""
+    spin, speed, mass, first = motion.spin, motion.speed, load.mass, load.first
+    momentum = load.inertia @ spin
+    bias = motion.bias + down
+    load.force = mass * bias + cross(motion.spin_bias, first) + cross(spin, cross(spin, first))
+    load.moment = load.inertia @ motion.spin_bias + cross(spin, momentum) + cross(first, bias)
+    return (mass * ca.dot(speed, speed) + ca.dot(spin, momentum)) / 2 + ca.dot(speed, cross(spin, first))
+
+
+def _add(load: _Load, other: _Load, turn: Any, origin: Any) -> None:
+    """Add the mass of what is turned and shifted."""
+    first = turn @ other.first
+    cross_terms = first @ origin.T + origin @ first.T + other.mass * (origin @ origin.T)
+    spread = 2 * ca.dot(first, origin) + other.mass * ca.dot(origin, origin)
+    load.inertia += turn @ other.inertia @ turn.T + spread * ca.SX.eye(3) - cross_terms
+    load.first += first + other.mass * origin
+    load.mass += other.mass
+
+
+def _hang(load: _Load, head: _Hung, parent: _Load) -> None:
     """Add what a body carries to its parent."""
-    turn, origin = body.motion.turn, body.motion.origin
-    first, force = turn @ load.first, turn @ load.force
-    cross_terms = first @ origin.T + origin @ first.T + load.mass * (origin @ origin.T)
-    spread = 2 * ca.dot(first, origin) + load.mass * ca.dot(origin, origin)
-    parent.inertia += turn @ load.inertia @ turn.T + spread * ca.SX.eye(3) - cross_terms
-    parent.first += first + load.mass * origin
-    parent.mass += load.mass
+    _add(parent, load, head.turn, head.origin)
+    force = head.turn @ load.force
     parent.force += force
-    parent.moment += turn @ load.moment + cross(origin, force)
+    parent.moment += head.turn @ load.moment + cross(head.origin, force)
 
 
-def _fill(M: Any, bodies: dict[str, Body], places: dict[str, list[int]], name: str, load: _Load) -> None:
+def _fill(M: Any, heads: dict[str, _Hung], name: str, load: _Load) -> None:
     """Columns of the mass matrix for the velocities of one body: the momentum that each gives, up to the root."""
-    columns = bodies[name].motion.columns
-    for k, place in enumerate(places[name]):
-        turning, shifting = columns[:3, k], columns[3:, k]
+    for k, place in enumerate(heads[name].places):
+        turning, shifting = heads[name].columns[:3, k], heads[name].columns[3:, k]
         force = load.mass * shifting + cross(turning, load.first)
         moment = load.inertia @ turning + cross(load.first, shifting)
         at = name
         while at != "world":
-            motion = bodies[at].motion
-            for other, row in zip(ca.horzsplit(motion.columns), places[at], strict=bool(places[at])):
+            head = heads[at]
+            for other, row in zip(ca.horzsplit(head.columns), head.places, strict=True):
                 M[row, place] = M[place, row] = ca.dot(other[:3], moment) + ca.dot(other[3:], force)
-            force = motion.turn @ force
-            moment = motion.turn @ moment + cross(motion.origin, force)
-            at = motion.parent
-    if len(places[name]) == 6:  # a free-flyer: turning to the world and back leaves no trace
-        linear = places[name][:3]
+            force = head.turn @ force
+            moment = head.turn @ moment + cross(head.origin, force)
+            at = head.parent
+    if len(heads[name].places) == 6:  # a free-flyer: turning to the world and back leaves no trace
+        linear = heads[name].places[:3]
         M[linear, linear] = load.mass * ca.SX.eye(3)

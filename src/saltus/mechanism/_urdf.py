@@ -13,12 +13,14 @@ import numpy as np
 
 from saltus.errors import unknown_name
 from saltus.mechanism._mechanism import Body, Mechanism
+from saltus.mechanism._shapes import Box, Cylinder, Sphere
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld
-from saltus.mechanism._urdf_file import Description, Inertial, JointEntry, describe, exact
+from saltus.mechanism._urdf_file import Description, Inertial, JointEntry, Visual, describe, exact
 from saltus.mechanism._urdf_lint import ERROR, judge, refuse
 from saltus.mechanism._urdf_pinocchio import pinocchio_model
 
 MESHES = ("ignore", "check")
+_ROUND: dict[str, Any] = {"cylinder": Cylinder, "sphere": Sphere}
 _FLYER = FreeFlyer()
 # Names that a free-flyer takes, for its coordinates, velocities and readings.
 _TAKEN = (*(name for name, _ in (*_FLYER.coordinates, *_FLYER.velocities)), "yaw", "roll", "pitch")
@@ -33,6 +35,16 @@ class JointLimits:
     upper: float
     friction: float
     unit: str
+
+    @property
+    def ranged(self) -> bool:
+        """Whether it has a range with room in it."""
+        return self.lower < self.upper and (self.lower > -math.inf or self.upper < math.inf)
+
+    @property
+    def middle(self) -> float:
+        """The middle of its range."""
+        return (self.lower + self.upper) / 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ def read_urdf(
     or by a free-flyer: x, y, z, qw, ..., roll, pitch, yaw) gets ``_joint`` at its end, and then a number.
     Parameters of a link that moves: ``<link>_mass`` (kg) and, where not zero, ``<link>_com_x`` to ``_z`` (m) and
     ``<link>_ixx`` to ``_izz`` (kg m^2, about the centre of mass in the link's axes); of a joint, ``<joint>_effort`` and
-    ``<joint>_damping``; and gravity, ``g``.
+    ``<joint>_damping``; and gravity, ``g``. Boxes, cylinders and spheres that are seen become shapes; meshes do not.
 
     Parameters
     ----------
@@ -140,6 +152,8 @@ class _Reader:
         body = m.body(self.links[name], made, parent=parent, mass=mass, inertia=inertia, com=com)
         self.bodies[name] = body
         m.point(body.name, body)
+        for visual in self.description.links[name].visuals:
+            self._shape(body, visual)
         if parent is not None:
             self.skeleton.append((parent.name, body.name))
         if joint is not None and joint.name in self.coordinates:
@@ -188,6 +202,14 @@ class _Reader:
                 entry = m.parameter(f"{link}_i{pair}", value, "kg m^2", about, source=source, lower=lower)
                 inertia[i][j] = inertia[j][i] = entry
         return mass, inertia, tuple(com)
+
+    def _shape(self, body: Body, visual: Visual) -> None:
+        if min(visual.lengths) <= 0 or (
+            visual.colour is not None and not all(0 <= part <= 1 for part in visual.colour)
+        ):
+            return  # nothing to be seen, and no reason to refuse what moves as it should
+        form = Box(visual.lengths) if visual.form == "box" else _ROUND[visual.form](*visual.lengths)  # type: ignore[arg-type]
+        self.mechanism.shape(body, form, at=visual.at, turn=visual.turn, colour=visual.colour)
 
     def _drive(self, joint: JointEntry, coordinate: str) -> None:
         """The actuator, damping and limits of a joint."""

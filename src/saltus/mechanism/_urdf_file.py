@@ -53,11 +53,23 @@ class Inertial:
 
 
 @dataclass(frozen=True)
+class Visual:
+    """A box, cylinder or sphere that is seen: its lengths (m), place, rotation matrix and colour."""
+
+    form: str
+    lengths: tuple[float, ...]
+    at: tuple[float, float, float]
+    turn: np.ndarray
+    colour: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
 class Link:
-    """A link: its inertial, if it has one, and the files of its meshes."""
+    """A link: its inertial, if it has one, what is seen of it, and the files of its meshes."""
 
     name: str
     inertial: Inertial | None
+    visuals: tuple[Visual, ...]
     meshes: tuple[str, ...]
     line: int
 
@@ -125,7 +137,8 @@ def describe(source: str | Path) -> Description:
         raise InputError(
             f"{where}: <{macro.tag}> in line {macro.line} is a macro that was not expanded; run xacro on the file first"
         )
-    links = [_link(node, where) for node in root.all("link")]
+    colours = {node.attributes.get("name", ""): node for node in root.all("material")}
+    links = [_link(node, colours, where) for node in root.all("link")]
     joints = [_joint(node, where) for node in root.all("joint")]
     return Description(
         root.attributes.get("name", ""),
@@ -212,10 +225,35 @@ def _one(node: Node | None, key: str, where: str) -> float | None:
     return None if values is None else values[0]
 
 
-def _link(node: Node, where: str) -> Link:
+def _link(node: Node, colours: dict[str, Node], where: str) -> Link:
     meshes = tuple(mesh.attributes.get("filename", "") for mesh in node.every("mesh"))
     inertial = node.child("inertial")
-    return Link(_name(node, where), None if inertial is None else _inertial(inertial, where), meshes, node.line)
+    mass = None if inertial is None else _inertial(inertial, where)
+    visuals = (_visual(visual, colours, where) for visual in node.all("visual"))
+    return Link(_name(node, where), mass, tuple(filter(None, visuals)), meshes, node.line)
+
+
+# The lengths of each form and how many numbers each attribute has.
+FORMS = {"box": {"size": 3}, "cylinder": {"radius": 1, "length": 1}, "sphere": {"radius": 1}}
+
+
+def _visual(node: Node, colours: dict[str, Node], where: str) -> Visual | None:
+    """What is seen, if it is a simple form; meshes are not."""
+    geometry, origin, material = node.child("geometry"), node.child("origin"), node.child("material")
+    form = None if geometry is None else next((part for part in geometry.children if part.tag in FORMS), None)
+    if form is None:
+        return None
+    lengths = [_numbers(form, key, (0.0,) * count, where) for key, count in FORMS[form.tag].items()]
+    if material is not None and material.child("color") is None:
+        material = colours.get(material.attributes.get("name", ""))
+    colour = None if material is None else _numbers(material.child("color"), "rgba", (0.0,) * 4, where)
+    return Visual(
+        form.tag,
+        tuple(length for part in lengths for length in part),
+        _numbers(origin, "xyz", (0.0, 0.0, 0.0), where),
+        exact(roll_pitch_yaw(*_numbers(origin, "rpy", (0.0, 0.0, 0.0), where))),
+        colour if material is not None and material.child("color") is not None else None,
+    )
 
 
 def _inertial(node: Node, where: str) -> Inertial:

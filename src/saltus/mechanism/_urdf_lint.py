@@ -290,7 +290,7 @@ def _massless(description: Description, free_flyer: bool) -> Iterator[Finding]:
         where, line = _named(description, name)
         yield Finding(ERROR, where, "moves no mass", "", advice, line)
     if together:
-        value = "joints " + ", ".join(together)
+        value = ", ".join(_named(description, name)[0] for name in together)
         yield Finding(ERROR, "robot", "joints can move together without moving any mass", value, advice)
     for joint in description.joints.values():
         if joint.moves and joint.name not in alone and _mass(description, joint.child) == 0:
@@ -301,7 +301,7 @@ def _massless(description: Description, free_flyer: bool) -> Iterator[Finding]:
 def _named(description: Description, joint: str) -> tuple[str, int]:
     if joint in description.joints:
         return f"joint {joint}", description.joints[joint].line
-    return f"link {description.roots[0]}, which is free,", description.links[description.roots[0]].line
+    return f"the free link {description.roots[0]}", description.links[description.roots[0]].line
 
 
 def _mass(description: Description, link: str) -> float:

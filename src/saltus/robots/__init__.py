@@ -14,8 +14,9 @@ from typing import Any
 from saltus import registry
 from saltus.errors import SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
+from saltus.robots._from_urdf import UrdfName, load_urdf
 
-__all__ = ["find_robot", "robot_names"]
+__all__ = ["find_robot", "load_urdf", "robot_names"]
 
 
 def robot_names() -> list[str]:
@@ -24,7 +25,14 @@ def robot_names() -> list[str]:
 
 
 def find_robot(name: str) -> HybridSystem:
-    """The robot of that name with its default parameters."""
+    """The robot of that name with its default parameters.
+
+    A name that ends with ``.urdf`` is a file: ``robot.urdf``, or ``robot.urdf@free`` with its root free in space, or
+    ``robot.urdf@free,stops,friction`` with stops and dry friction of its joints too.
+    """
+    file = UrdfName.of(name)
+    if file is not None:
+        return file.robot()
     return _built(registry.load("robots", name), name)
 
 

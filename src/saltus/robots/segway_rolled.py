@@ -7,29 +7,29 @@ import casadi as ca
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Mechanism
 from saltus.mechanism._joints import Pose
-from saltus.robots import _segway as shared
+from saltus.robots._segway import SKELETON, TILT, Rolling, bodies, fall, numbers, pd, profiles
 
 
 def build() -> HybridSystem:
     m = Mechanism("segway_rolled")
-    n = shared.numbers(m)
+    n = numbers(m)
 
     def rolled(theta: object, psi: object) -> Pose:
         return Pose(ca.vertcat(n.r * psi, n.r), -theta)  # type: ignore[operator]
 
-    *_, head = shared.bodies(
-        m, n, shared.Rolling(("theta", "psi"), rolled),
-        lambda body: shared.Rolling((), lambda: Pose(body.pose.position, -m.q[1])),
+    *_, head = bodies(
+        m, n, Rolling(("theta", "psi"), rolled),
+        lambda body: Rolling((), lambda: Pose(body.pose.position, -m.q[1])),
     )  # fmt: skip
     # the motor sits between body and wheel: it turns psi - theta
     m.actuator("motor", m.q[1] - m.q[0], limit=n.limit)
     return HybridSystem(
         m,
-        guards=(shared.fall(head),),
-        start={"theta": shared.TILT},
+        guards=(fall(head),),
+        start={"theta": TILT},
         until=10.0,
-        controllers={"pd": shared.pd()},
-        profiles=shared.profiles(),
-        skeleton=shared.SKELETON,
+        controllers={"pd": pd()},
+        profiles=profiles(),
+        skeleton=SKELETON,
         about="the Segway without a contact, in how far it has rolled: its wheel is at r psi",
     )

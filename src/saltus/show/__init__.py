@@ -13,6 +13,7 @@ from saltus.show._maps import intensity_figure, surface_figure
 from saltus.show._multipliers import multipliers_figure
 from saltus.show._painleve import painleve_figure
 from saltus.show._phase import phase_figure
+from saltus.show._region import region_figure
 from saltus.show._run_report import add_runs, report
 from saltus.show._runs import coordinates_figure, series_figure, torques_figure, velocities_figure
 from saltus.show._snapshots import side_by_side_figure, snapshot_times, snapshots_figure
@@ -45,6 +46,7 @@ __all__ = [
     "painleve_figure",
     "paths_figure",
     "phase_figure",
+    "region_figure",
     "report",
     "run_figures",
     "save_animation",

@@ -1,0 +1,452 @@
+"""Regions of attraction: from which starts a controlled robot comes back, by many runs, and how far that reaches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import xarray
+
+import saltus
+from saltus._write import check_path, write
+from saltus.contact._unit import GROUND
+from saltus.engine import Batch, Figures, simulate_many
+from saltus.engine._cases import columns, wrong_starts
+from saltus.errors import InputError, unknown_name
+from saltus.gaits._map import MOST_CELLS, Axis
+from saltus.hybrid import HybridSystem
+from saltus.hybrid._system import REST
+
+# What may become of a start. The first four are all of those that come back.
+RETURNED, LIMITED, SLIPPED, LIMITED_SLIPPED, FELL, LATE, FAILED, NO_START = range(8)
+
+OUTCOMES = (
+    "returned",
+    "returned, at the actuators' limit on the way",
+    "returned, slipping on the way",
+    "returned, slipping and at the limit on the way",
+    "fell",
+    "not back in time",
+    "no motion",
+    "no start",
+)
+
+# How near to its target a varied quantity must be at the end, in its unit, where nothing else is said.
+NEAR = 0.05
+
+RTOL, ATOL = 1e-8, 1e-10
+
+# How many values are tried at once in the search for the largest.
+SECTIONS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """What becomes of runs that begin with other values of two quantities.
+
+    ``outcome`` are places in `OUTCOMES`, one for each pair of ``x`` and ``y``. Of a grid, they are rows of one value of
+    y each, in ``shape``; random points have none. ``slipped`` and ``saturated`` are noted of every run, also of those
+    that did not come back; ``t_end`` is when each ended, s.
+    """
+
+    system: HybridSystem
+    controller: str
+    until: float
+    x_name: str
+    x: np.ndarray
+    y_name: str
+    y: np.ndarray
+    outcome: np.ndarray
+    slipped: np.ndarray
+    saturated: np.ndarray
+    t_end: np.ndarray
+    shape: tuple[int, int] | None
+    within: dict[str, float]
+    target: dict[str, float]
+    start: dict[str, float]
+
+    @property
+    def returned(self) -> np.ndarray:
+        """Which came back."""
+        back: np.ndarray = self.outcome <= LIMITED_SLIPPED
+        return back
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many runs had each outcome that there was."""
+        numbers = np.bincount(self.outcome, minlength=len(OUTCOMES))
+        return {name: int(number) for name, number in zip(OUTCOMES, numbers, strict=True) if number}
+
+    def unit(self, name: str) -> str:
+        """Unit of a quantity."""
+        return unit_of(self.system, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In short, for JSON."""
+        possible = self.outcome != NO_START
+        return {
+            "robot": self.system.name, "controller": self.controller, "until": self.until,
+            "x": self.x_name, "y": self.y_name, "runs": int(self.outcome.size), "outcomes": self.counts,
+            "returned": int(self.returned.sum()), "share": float(self.returned.sum() / max(1, possible.sum())),
+            "slipped": int(self.slipped.sum()), "saturated": int(self.saturated.sum()),
+            "within": dict(self.within), "target": dict(self.target), "start": dict(self.start),
+        }  # fmt: skip
+
+    def to_dataset(self) -> xarray.Dataset:
+        """Every start and its outcome, with names, units and where they come from."""
+        meanings = {"flag_values": np.arange(len(OUTCOMES), dtype=np.int8), "flag_meanings": "; ".join(OUTCOMES)}
+        variables = {
+            self.x_name: ("run", self.x, {"units": self.unit(self.x_name)}),
+            self.y_name: ("run", self.y, {"units": self.unit(self.y_name)}),
+            "outcome": ("run", self.outcome.astype(np.int8), meanings),
+            "slipped": ("run", self.slipped),
+            "saturated": ("run", self.saturated),
+            "t_end": ("run", self.t_end, {"units": "s"}),
+        }
+        attributes = {
+            "robot": self.system.name, "controller": self.controller, "until": self.until,
+            "shape": list(self.shape or ()), "saltus": saltus.__version__,
+            **{f"within_{name}": value for name, value in self.within.items()},
+            **{f"target_{name}": value for name, value in self.target.items()},
+            **{f"start_{name}": value for name, value in self.start.items()},
+            **{f"parameter_{name}": value for name, value in self.system.values.items()},
+        }  # fmt: skip
+        return xarray.Dataset(variables, attrs=attributes)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a .nc file, all or nothing."""
+        check_path(Path(path), (".nc",))
+        return write(Path(path), bytes(self.to_dataset().to_netcdf(engine="h5netcdf")))
+
+
+@dataclass(frozen=True)
+class Largest:
+    """How far a quantity may be at the start so that all smaller ones come back as well.
+
+    ``returned`` is the largest value found that does, ``lost`` the next one tried that does not, and ``outcome`` what
+    becomes of it; both are None where every value that was asked for comes back.
+    """
+
+    name: str
+    returned: float
+    lost: float | None
+    outcome: str | None
+    runs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name, "returned": self.returned, "lost": self.lost, "outcome": self.outcome, "runs": self.runs,
+        }  # fmt: skip
+
+
+def region(
+    system: HybridSystem,
+    x: Axis,
+    y: Axis,
+    *,
+    controller: Any = None,
+    start: Mapping[str, float] | None = None,
+    until: float | None = None,
+    within: Mapping[str, float] | None = None,
+    target: Mapping[str, float] | None = None,
+    count: int | None = None,
+    seed: int = 0,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+    method: str = "dopri5",
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Region:
+    """From which starts a robot comes back, over two quantities.
+
+    Velocities that are neither varied nor given follow from the others where contacts tie them together: runs begin
+    in the nearest state in which closed grips do not move and nothing on the ground slips, if there is one.
+
+    Parameters
+    ----------
+    x, y
+        A name and its values: a coordinate, a velocity, a reading or a parameter.
+    controller
+        As for `saltus.simulate`.
+    start
+        Other start values, by name.
+    within
+        What must be near its target at the end, and how near: by name, in the unit of each. If not given, the
+        coordinates that are varied and their rates, within 0.05.
+    target
+        Where that is, by name; zero for what is not named.
+    count
+        Draw so many points at random between the first and the last value of each, by ``seed``, in place of a grid.
+    progress
+        Called with the number of runs made and that of all.
+    """
+    trial = _Trial.make(system, [x[0], y[0]], controller, start, until, within, target, rtol, atol, method, threads)
+    axes = [_axis(trial.system, *axis) for axis in (x, y)]
+    if x[0] == y[0]:
+        raise InputError(f"a region needs two different quantities, got {x[0]} twice")
+    if count is not None and (not isinstance(count, int) or not 0 < count <= MOST_CELLS):
+        raise InputError(f"count must be a whole number from 1 to {MOST_CELLS:,}, got {count!r}")
+    if len(axes[0]) * len(axes[1]) > MOST_CELLS:
+        raise InputError(f"a region has at most {MOST_CELLS:,} cells, got {len(axes[0]):,} times {len(axes[1]):,}")
+    if count is None:
+        points = [part.ravel() for part in np.meshgrid(*axes)]
+        shape = (len(axes[1]), len(axes[0]))
+    else:
+        random = np.random.default_rng(seed)
+        points, shape = [random.uniform(axis[0], axis[-1], count) for axis in axes], None
+    made = trial.judge(dict(zip((x[0], y[0]), points, strict=True)), progress)
+    return Region(
+        trial.system, made.controller, trial.until, x[0], points[0], y[0], points[1], made.outcome, made.slipped,
+        made.saturated, made.t_end, shape, trial.within, trial.target, trial.start,
+    )  # fmt: skip
+
+
+def largest(
+    system: HybridSystem,
+    name: str,
+    low: float,
+    high: float,
+    *,
+    controller: Any = None,
+    start: Mapping[str, float] | None = None,
+    until: float | None = None,
+    within: Mapping[str, float] | None = None,
+    target: Mapping[str, float] | None = None,
+    tolerance: float = 1e-4,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+    method: str = "dopri5",
+    threads: int | None = None,
+) -> Largest:
+    """The largest value of a quantity, from ``low`` on, up to which every start comes back: by scan, then by sections.
+
+    Parameters
+    ----------
+    low, high
+        Between which it is sought; ``high`` may be below ``low``, to go the other way.
+    within
+        As for `region`; if not given, the quantity itself and its rate, within 0.05.
+    tolerance
+        How far the value that is lost may be from the one that is not.
+    """
+    trial = _Trial.make(system, [name], controller, start, until, within, target, rtol, atol, method, threads)
+    for value, what in ((low, "low"), (high, "high"), (tolerance, "tolerance")):
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise InputError(f"largest: {what} must be a finite number, got {value!r}")
+    if low == high or not tolerance > 0:
+        raise InputError(f"largest: a span and a positive tolerance are needed, got {low:g} to {high:g}, {tolerance:g}")
+    values, runs = np.linspace(low, high, 4 * SECTIONS + 1), 0
+    while True:
+        made = trial.judge({name: values})
+        runs += len(values)
+        lost = np.flatnonzero(made.outcome > LIMITED_SLIPPED)
+        if not lost.size:
+            return Largest(name, float(values[-1]), None, None, runs)
+        k = int(lost[0])
+        if k == 0:
+            raise InputError(
+                f"largest: {system.name} does not even come back from {name} = {values[0]:g}: "
+                f"{OUTCOMES[made.outcome[0]]}"
+            )
+        before, after = float(values[k - 1]), float(values[k])
+        if abs(after - before) <= tolerance:
+            return Largest(name, before, after, OUTCOMES[made.outcome[k]], runs)
+        values = np.linspace(before, after, SECTIONS + 1)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What became of some starts."""
+
+    controller: str
+    outcome: np.ndarray
+    slipped: np.ndarray
+    saturated: np.ndarray
+    t_end: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """What all runs have in common."""
+
+    system: HybridSystem
+    controller: Any
+    start: dict[str, float]
+    until: float
+    within: dict[str, float]
+    target: dict[str, float]
+    options: dict[str, Any]
+
+    @classmethod
+    def make(
+        cls, system: Any, varied: Sequence[str], controller: Any, start: Any, until: Any, within: Any, target: Any,
+        rtol: float, atol: float, method: str, threads: int | None,
+    ) -> _Trial:  # fmt: skip
+        """Everything checked, before any work."""
+        if not isinstance(system, HybridSystem):
+            raise InputError(f"a region needs a robot, such as saltus.robots.segway(), got {system!r}")
+        known = [*_quantities(system), *system.mechanism.parameters]
+        for name in varied:
+            if name not in known:
+                raise unknown_name("quantity", name, known, system.name)
+        given = dict(start or {})
+        both = sorted(set(given) & set(varied))
+        if both:
+            raise InputError(f"{both[0]} is varied, so that it cannot be given too")
+        system.state(given)
+        near = dict.fromkeys(_with_rates(system, varied), NEAR) if within is None else dict(within)
+        if not near:
+            raise InputError("say what must be near its target at the end: within={'theta': 0.05}")
+        aims = dict(target or {})
+        for name, value in near.items():
+            if name not in _quantities(system):
+                raise unknown_name("quantity", name, _quantities(system), system.name)
+            if not isinstance(value, Real) or not 0 < float(value) < math.inf:
+                raise InputError(f"within: {name} needs a positive number, got {value!r}")
+        for name, value in aims.items():
+            if name not in near:
+                raise unknown_name("quantity that must be near its target", name, near, system.name)
+            if not isinstance(value, Real) or not math.isfinite(value):
+                raise InputError(f"target of {name} must be a finite number, got {value!r}")
+        end = system.until if until is None else until
+        if not isinstance(end, Real) or not 0 < float(end) < math.inf:
+            raise InputError(f"until must be a positive time in seconds, got {end!r}")
+        options = {"rtol": rtol, "atol": atol, "method": method, "threads": threads}
+        full = {name: float(aims.get(name, 0.0)) for name in near}
+        return cls(system, controller, given, float(end), {n: float(v) for n, v in near.items()}, full, options)
+
+    def judge(self, values: Mapping[str, np.ndarray], progress: Callable[[int, int], None] | None = None) -> _Judged:
+        """What becomes of runs that begin with these values."""
+        system, count = self.system, len(next(iter(values.values())))
+        parameters = {name: row for name, row in values.items() if name in system.mechanism.parameters}
+        p = np.tile(system.parameter_values, (count, 1))
+        for name, row in parameters.items():
+            p[:, list(system.mechanism.parameters).index(name)] = row
+        states, possible = self._starts(values, parameters, count)
+        if system.units or system.guards:
+            possible &= ~wrong_starts(system, np.zeros(count), states, p)[0]
+        slipped, saturated = np.zeros((2, count), dtype=bool)
+        made = _Judged("passive", np.full(count, NO_START), slipped, saturated, np.zeros(count))
+        if not possible.any():
+            return made
+        batch = simulate_many(
+            system, states[possible], parameters={name: row[possible] for name, row in parameters.items()},
+            controllers=self.controller, until=self.until, events_kept=0, figures=_slips(system), progress=progress,
+            **self.options,
+        )  # fmt: skip
+        slips = batch.figures["slipped"] != 0 if "slipped" in batch.figures else np.zeros(batch.n, dtype=bool)
+        made.outcome[possible] = self._outcomes(batch, slips)
+        made.slipped[possible], made.saturated[possible], made.t_end[possible] = slips, batch.saturated, batch.t_end
+        return replace(made, controller=batch.cases.controls[0].name)
+
+    def _starts(
+        self, values: Mapping[str, np.ndarray], parameters: Mapping[str, np.ndarray], count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Start states, and which of them can be made consistent with closed contacts."""
+        system = self.system
+        told = {name: row for name, row in values.items() if name not in parameters}
+        if set(told) <= set(system.state_names):
+            states = np.tile(system.state(self.start), (count, 1))
+            for name, row in told.items():
+                states[:, system.state_names.index(name)] = row
+        else:  # readings are made into states one by one
+            rows = [dict(zip(told, row, strict=True)) for row in np.column_stack(list(told.values())).tolist()]
+            states = np.array([system.state({**self.start, **row}) for row in rows])
+        keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
+        possible = np.ones(count, dtype=bool)
+        if not any(system.start_statuses()) and not any(unit.kind == GROUND for unit in system.units):
+            return states, possible
+        for run in range(count):
+            one = system
+            if parameters:
+                one = system.with_parameters(**{name: float(row[run]) for name, row in parameters.items()})
+            try:
+                states[run] = one.consistent(states[run], keep=keep, rolling=True)
+            except InputError:  # what is told leaves no such state: it slips, unless it cannot
+                possible[run] = not one.slipping(states[run]) and not _moving(one, states[run])
+        return states, possible
+
+    def _outcomes(self, batch: Batch, slipped: np.ndarray) -> np.ndarray:
+        """One of OUTCOMES for each run."""
+        system, d = self.system, self.system.dynamics
+        quantities = _quantities(system)
+        function = ca.Function("aims", [d.x, d.p], [ca.vertcat(*(quantities[name] for name in self.within))])
+        ends = columns(function, batch.states, batch.cases.parameters)[0]
+        off = np.abs(ends - np.array([self.target[name] for name in self.within]))
+        back = (off <= np.array(list(self.within.values()))).all(axis=1) & (batch.status == "finished")
+        returned = RETURNED + np.where(batch.saturated, LIMITED, 0) + np.where(slipped, SLIPPED, 0)
+        outcome = np.where(back, returned, np.where(batch.status == "finished", LATE, FAILED))
+        return np.where(batch.status == "terminal", FELL, outcome)
+
+
+def unit_of(system: HybridSystem, name: str) -> str:
+    """Unit of a coordinate, velocity, reading or parameter."""
+    m = system.mechanism
+    known = {**m.coordinates, **m.velocities, **{one.name: one.unit for one in m.readings.values()}}
+    known |= {f"d{one.name}": f"{one.unit}/s" for one in m.readings.values() if f"d{one.name}" not in known}
+    known |= {one: parameter.unit for one, parameter in m.parameters.items()}
+    return known[name]
+
+
+def _quantities(system: HybridSystem) -> dict[str, Any]:
+    """Everything that can be told of a state, as expressions."""
+    d = system.dynamics
+    found = dict(zip(system.state_names, ca.vertsplit(d.x), strict=True))
+    for reading in system.mechanism.readings.values():
+        found[reading.name] = reading.expression
+        found.setdefault(f"d{reading.name}", ca.jtimes(reading.expression, d.q, d.qdot))
+    return found
+
+
+def _with_rates(system: HybridSystem, names: Sequence[str]) -> list[str]:
+    """Coordinates and readings of these names, or whose rates these are, and their rates."""
+    known, found = _quantities(system), []
+    for name in names:
+        if name in known:
+            rate = name if name in system.mechanism.velocities else f"d{name}"
+            found += [name, *(other for other in (rate[1:], rate) if other in known)]
+    return list(dict.fromkeys(found))
+
+
+def _moving(system: HybridSystem, x: np.ndarray) -> bool:
+    """Whether a closed grip moves."""
+    return any(speed > REST for speed in system.grip_speeds(system.start_statuses(), x).values())
+
+
+def _axis(system: HybridSystem, name: str, values: Any) -> np.ndarray:
+    try:
+        axis = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"values of {name} must be numbers, got {values!r}") from None
+    if axis.ndim != 1 or axis.size < 2 or (np.diff(axis) <= 0).any() or not np.isfinite(axis).all():
+        raise InputError(f"values of {name} must be at least two finite numbers that increase")
+    if name in system.mechanism.parameters:
+        for value in axis:
+            system.mechanism.parameters[name].check(value)
+    return axis
+
+
+def _slips(system: HybridSystem) -> Figures | None:
+    """Figures that tell whether a ground contact ever slips; none where there are no such contacts."""
+    places = [k for k, unit in enumerate(system.units) if unit.kind == GROUND]
+    return _slip_figures(sum(1 << k for k in places), len(system.units)) if places else None
+
+
+@lru_cache(maxsize=64)
+def _slip_figures(which: int, units: int) -> Figures:
+    def slips(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-untyped-def]
+        # statuses of ground contacts from the second on are slips; at the start none is known yet
+        for unit in range(units):
+            if moment > 0 and (which >> unit) & 1 and (old[unit] >= 2 or new[unit] >= 2):
+                out[0] = 1.0
+        return 0
+
+    return Figures(("slipped",), slips)
