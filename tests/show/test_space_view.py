@@ -142,7 +142,7 @@ def test_the_force_in_space_moves_the_centre_of_mass(coin):
     rates = (coin.at(t + h)[:, at : at + 3] - coin.at(t - h)[:, at : at + 3]) / (2 * h)
     samples = coin.everything_at(t)
     forces = contact.forces(samples.forces, samples.x)
-    assert forces == pytest.approx(rates + np.array([0.0, 0.0, 9.81]), abs=1e-4)
+    assert forces == pytest.approx(np.asarray(rates) + np.array([0.0, 0.0, 9.81]), abs=1e-4)
     assert np.abs(forces[:, :2]).max() > 0.5
     with pytest.raises(InputError, match="give states"):
         contact.forces(samples.forces)

@@ -249,7 +249,7 @@ def tie_along(I, D, unit, along, side):
 
 @compiled
 def turning(I, D, unit, angle):
-    """With friction against a slip in one direction: by how much its acceleration turns from that, and grows along it."""
+    """How fast the acceleration of a slip turns from a direction against which friction acts, and grows along it."""
     never_inline()
     row, along, side = I[I[L.ROW] + unit], math.cos(angle), math.sin(angle)
     tie_along(I, D, unit, along, side)
@@ -267,10 +267,10 @@ def _turn_slowly(I, D, unit):
     ref = I[L.SLIDE] + 2 * unit
     angle = math.atan2(D[ref + 1], D[ref])
     last, step = angle, 1e-4
-    turn, growth = turning(I, D, unit, angle)
+    turn, _ = turning(I, D, unit, angle)
     for _ in range(30):
         angle = last + step
-        now, growth = turning(I, D, unit, angle)
+        now, _ = turning(I, D, unit, angle)
         if now == turn or abs(step) < 1e-15:
             break
         last, turn, step = angle, now, -now * step / (now - turn)

@@ -345,7 +345,7 @@ class HybridSystem:
 
     def _rolling_rows(self, x: np.ndarray, every: bool) -> np.ndarray:
         """Jacobian of the ground contacts that slip on the ground, ideal ones or all."""
-        if not any(unit.kind == GROUND for unit in self.units):
+        if not any(unit.kind in GROUNDS for unit in self.units):
             return np.zeros((0, self.mechanism.nv))
         d, slips = self.dynamics, self.slipping(x, ideal=not every)
         rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]
