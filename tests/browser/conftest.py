@@ -17,7 +17,9 @@ def browser():
     if not Path(CHROMIUM).exists():
         pytest.skip("chromium is not installed")
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # the second lets views in space be drawn without a graphics card
+        args = ["--no-sandbox", "--enable-unsafe-swiftshader"]
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=args)
         yield found
         found.close()
 
