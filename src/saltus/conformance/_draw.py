@@ -187,7 +187,8 @@ def _clearances(system: HybridSystem, guards: bool) -> Any:
     if not parts:
         return None
     values = ca.substitute(ca.vertcat(*parts), d.t, 0)
-    return ca.Function("clearances", [d.x, d.p], [values, ca.vec(ca.densify(ca.jacobian(values, d.q)).T)])
+    by = ca.jacobian(values, d.q)
+    return ca.Function("clearances", [d.x, d.p], [values, *(ca.vec(ca.densify(rows).T) for rows in (by, by @ d.N))])
 
 
 def _begun(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -210,7 +211,7 @@ def _lifted(
     contacts = sum(map(_blocks, system.units))
     height = np.where(touching, 0.0, 10.0 ** random.uniform(-6, 0.3, len(x)))
     for _ in range(40):
-        values, gradients = columns(function, x, p)
+        values, gradients, _ = columns(function, x, p)
         k, rows = np.argmin(values, axis=1), np.arange(len(x))
         least, along = values[rows, k], gradients.reshape(len(x), -1, nq)[rows, k]
         wrong = np.where(touching & (k < contacts), np.abs(least) > 1e-10, least < 0.0) & np.isfinite(least)
@@ -218,9 +219,11 @@ def _lifted(
         beyond = np.where(k < contacts, height, np.maximum(height, 1e-6))
         change = np.where(wrong & (size > 1e-9), (beyond - least) / np.maximum(size, 1e-9), 0.0)
         x[:, :nq] += change[:, None] * along
+        for place in system.mechanism.quaternions:
+            x[:, place : place + 4] /= np.linalg.norm(x[:, place : place + 4], axis=1)[:, None]
         if not wrong.any():
             break
-    values, _ = columns(function, x, p)
+    values = columns(function, x, p)[0]
     floor = np.where(np.arange(values.shape[1]) < contacts, -5e-10, 1e-12)
     return x, np.asarray((values >= floor).all(axis=1) & np.isfinite(x).all(axis=1))
 
@@ -230,7 +233,7 @@ def _let_slide(system: HybridSystem, x: np.ndarray, p: np.ndarray, random: np.ra
     function, nv = _clearances(system, False), system.mechanism.nv
     if function is None:
         return
-    values, gradients = columns(function, x, p)
+    values, _, gradients = columns(function, x, p)
     gradients = gradients.reshape(len(x), -1, nv)
     for run in np.flatnonzero((np.abs(values) < 1e-9).any(axis=1) & (random.random(len(x)) < 0.5)):
         J = gradients[run, np.abs(values[run]) < 1e-9]

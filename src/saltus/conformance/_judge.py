@@ -201,8 +201,8 @@ def bounces_nearly_for_ever(batch: Batch, run: int) -> bool:
 
 def _mass(system: HybridSystem) -> Any:
     d = system.dynamics
-    rows = [position for unit in system.units for _, position in unit.rows]
-    J = ca.jacobian(ca.vertcat(*rows), d.q) if rows else ca.SX.zeros(0, d.v.numel())
+    rows = [d.row(row)[0] for unit in system.units for _, row in unit.rows]
+    J = ca.vertcat(*rows) if rows else ca.SX.zeros(0, d.v.numel())
     gaps = [unit.clearance for unit in system.units]
     return ca.Function("mass", [d.x, d.p], [d.M, J, ca.vertcat(*gaps) if gaps else ca.SX.zeros(0)])
 

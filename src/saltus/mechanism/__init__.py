@@ -1,6 +1,6 @@
 """Mechanisms: bodies, joints, points, parameters and actuators, and the equations that follow from them."""
 
-from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, position_of
+from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, has_position, position_of
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point, Reading
 from saltus.mechanism._pinned import PIN, Pinned
@@ -37,6 +37,7 @@ __all__ = [
     "Velocity",
     "Weld",
     "derive",
+    "has_position",
     "lint_urdf",
     "position_of",
     "read_urdf",

@@ -36,6 +36,11 @@ def position_of(row: Any) -> Any:
     return row
 
 
+def has_position(row: Any) -> bool:
+    """Whether a row stands for a position, not for a velocity alone."""
+    return not isinstance(row, Velocity) or row.position is not None
+
+
 @dataclass(frozen=True)
 class Dynamics:
     """Symbols and expressions of one mechanism.

@@ -14,18 +14,16 @@ from saltus.mechanism import read_urdf
 
 SOURCE = "vigne2019"
 
-# What the LQR weighs: where it is and how it moves, each alike, and a torque of 20 N m.
-WEIGHTS = {"pitch": 1.0, "dpitch": 1.0, "psi": 1.0, "dpsi": 1.0}
+# The controller of the paper's code: wheel torque 150 (pitch + 0.01 pitch rate), in N m [vigne2019].
+PD = {"pitch": 150.0, "dpitch": 1.5}
 
 
-def pd() -> Feedback:
-    """The controller of the paper's code: wheel torque 150 (pitch + 0.01 pitch rate), in N m [vigne2019]."""
-    return Feedback({"pitch": 150.0, "dpitch": 1.5})
+def lqr(*more: str, speed: Mapping[str, float] | None = None) -> LQR:
+    """LQR on pitch, psi, whatever else is named, and their rates: it stands, and comes back to where it began.
 
-
-def lqr(**options: Any) -> LQR:
-    """LQR on pitch, psi and their rates: it stands, and comes back to where it began."""
-    return LQR(weights=WEIGHTS, effort=0.01, at={"pitch": 0.0}, states=("pitch", "psi"), **options)
+    All of these cost alike, and a torque of 10 N m as much as one radian.
+    """
+    return LQR(effort=0.01, at={"pitch": 0.0}, states=("pitch", "psi", *more), speed=speed)
 
 
 def claptrap(
@@ -60,7 +58,9 @@ def claptrap(
         guards=(Guard("fall", head.position[2], about="height of the top of the body"),),
         start={"z": 0.15, "pitch": 0.2},
         until=10.0,
-        controllers={"pd": pd(), "lqr": lqr()} if controllers is None else controllers,
+        controllers={"pd": Feedback(PD), "lqr": lqr(), "drive": lqr(speed={"psi": 4.0})}
+        if controllers is None
+        else controllers,
         skeleton=(("body", "head"), *marks, *arms),
         about=about,
     )

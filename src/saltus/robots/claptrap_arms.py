@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from saltus.control import Feedback
 from saltus.hybrid import HybridSystem
-from saltus.robots._claptrap import claptrap
+from saltus.robots._claptrap import PD, claptrap
+
+# The arms are held where they hang.
+JOINTS = ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow")
+STIFFNESS, DAMPING = 5.0, 0.5
 
 
 def build() -> HybridSystem:
-    return claptrap("claptrap_arms", "Claptrap with two arms of two links", file="claptrap_arms")
+    held = {joint: {joint: -STIFFNESS, f"d{joint}": -DAMPING} for joint in JOINTS}
+    controllers = {"pd": Feedback({"wheel": PD, **held})}
+    return claptrap(
+        "claptrap_arms", "Claptrap with two arms of two links", file="claptrap_arms", controllers=controllers
+    )

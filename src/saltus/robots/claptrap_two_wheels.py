@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from saltus.control import Feedback
 from saltus.hybrid import HybridSystem
-from saltus.robots._claptrap import claptrap
+from saltus.robots._claptrap import PD, claptrap, lqr
+
+WHEELS = ("left_wheel", "right_wheel")
 
 
 def build() -> HybridSystem:
-    return claptrap("claptrap_two_wheels", "Claptrap on two wheels; it can turn", file="claptrap_two_wheels")
+    half = {name: gain / 2 for name, gain in PD.items()}
+    controllers = {
+        "pd": Feedback(dict.fromkeys(WHEELS, half)),
+        "lqr": lqr("yaw"),
+        "drive": lqr("yaw", speed={"psi": 4.0, "yaw": 0.5}),
+    }
+    return claptrap(
+        "claptrap_two_wheels",
+        "Claptrap on two wheels; it can turn",
+        file="claptrap_two_wheels",
+        controllers=controllers,
+    )
