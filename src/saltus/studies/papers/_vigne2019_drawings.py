@@ -1,0 +1,62 @@
+"""Drawings of the runs of [vigne2019], which prints none of its own but of the robot."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from saltus.show import force_ratio_figure, forces_figure, region_figure
+from saltus.show._timeline import Curve, Level, Panel, timeline
+from saltus.studies import Drawing
+from saltus.studies.papers._vigne2019_found import LIMIT, Found, pitch_and_place
+
+NAMES = {"none": "zero torque", "pd": "PD", "lqr": "LQR"}
+
+
+def drawings(found: Found) -> tuple[Drawing, ...]:
+    pd = found.space["pd"]
+    needed = pd.needed_friction()["wheel"]
+    return (
+        Drawing(
+            "motions", _motions(found),
+            f"Pitch, place and torque from a pitch of 0.2 rad in space, motor of {LIMIT:g} N m: with zero torque the "
+            "body meets the floor, the PD stands and drifts, LQR comes back.", "corrected",
+        ),
+        Drawing(
+            "forces", forces_figure(pd), "Forces of the ground on the wheel under the PD, without a limit.", "corrected"
+        ),
+        Drawing(
+            "friction", force_ratio_figure(pd),
+            f"Tangential over normal force under the PD: rolling needs a friction of {needed.value:.4f}.", "corrected",
+        ),
+        *(
+            Drawing(
+                f"region-{name}", region_figure(one, title=f"{NAMES[name]}, {LIMIT:g} N m, a wheel that always rolls"),
+                f"From where the body comes upright in {one.until:g} s under the {NAMES[name]}: "
+                f"{one.returned.mean():.0%} of {one.outcome.size} starts.",
+                "corrected",
+            )
+            for name, one in found.maps.items()
+        ),
+    )  # fmt: skip
+
+
+def _motions(found: Found) -> Figure:
+    runs = {"none": found.space["none"], **found.limited}
+    pitch: list[Curve] = []
+    place: list[Curve] = []
+    torque: list[Curve] = []
+    for name, run in runs.items():
+        seen = run.t <= 10.0
+        t, theta, x = (part[seen] for part in pitch_and_place(run))
+        inputs = np.clip(run.samples.inputs[seen, 0], -LIMIT, LIMIT)
+        for curves, values in ((pitch, theta), (place, x), (torque, inputs)):
+            curves.append(Curve(NAMES[name], t, values))
+    return timeline(
+        [
+            Panel("pitch (rad)", pitch, [Level(0.0)]),
+            Panel("place (m)", place, [Level(0.0)]),
+            Panel("torque (N m)", torque, [Level(LIMIT), Level(-LIMIT)]),
+        ],
+        "claptrap from a pitch of 0.2 rad",
+    )

@@ -1,0 +1,172 @@
+"""The numbers and claims of [vigne2019], each with its verdict."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from saltus.studies import Largest, Number
+from saltus.studies.papers._vigne2019_found import COMPARED, HIGHEST, LEAN, LIMIT, STATES, Found, sagittal_end
+
+NOT_PRINTED = "not printed: given here"
+FORMS = {"claptrap": "in space", "segway_reduced": "theta and phi, (14)", "segway_rolled": "theta and psi, (18)"}
+
+
+def numbers(found: Found) -> tuple[Number, ...]:
+    return (*_contact(found), *_matrices(found), *_linear(found), *_motions(found), *_reach(found))
+
+
+def _contact(found: Found) -> list[Number]:
+    by_printed, right = found.rest_force
+    weight = (found.values["m"] + found.values["m_w"]) * found.values["g"]
+    rim, upright = found.leaning.roll_acceleration
+    low, high = found.leaning.height
+    states = f"{STATES} random states, at any lean"
+    return [
+        Number(
+            "2.2, (7)", "normal force on the robot that stands", NOT_PRINTED, right, "corrected", by_printed, "N",
+            f"its weight, (m + m_w) g = {weight:g} N: as printed the ground pulls. Accelerations are right either way",
+        ),
+        Number(
+            "2.2, (9)", "J of the contact point: largest difference from the derived one", "0", found.rows_apart,
+            "reproduced", note=f"{states}, contact straight below the axle",
+        ),
+        Number(
+            "2.2, (10)", "the rate of J: largest difference of what it adds, while it rolls", "0", found.rates_apart,
+            "reproduced", unit="m/s^2", note=states,
+        ),
+        Number(
+            "2.2, contact point", f"acceleration of the roll of a robot at rest that leans by {LEAN:g} rad",
+            "r below the centre", rim, "corrected", upright, "rad/s^2",
+            f"a disc touches at its lowest rim point: its axle is {low:.6f} m high and not {high:.6f} m",
+        ),
+        Number(
+            "2.2", "rate at which the upright robot falls sideways", NOT_PRINTED, _roll_rate(found), "corrected",
+            unit="1/s", note="on one wheel; its motor does not reach that mode",
+        ),
+    ]  # fmt: skip
+
+
+def _roll_rate(found: Found) -> float:
+    """The unstable eigenvalue that is not one of the sagittal plane."""
+    sideways = [value.real for value in found.upright.eigenvalues if abs(value.real - _pitch_rate(found)) > 1e-6]
+    return float(max(sideways))
+
+
+def _pitch_rate(found: Found) -> float:
+    return float(found.rolled.eigenvalues.real.max())
+
+
+def _matrices(found: Found) -> list[Number]:
+    note = f"relative, {STATES} random states and parameters"
+    printed = [
+        Number(f"3.1, {where}", "largest difference from the derived one", "0", apart, "reproduced", note=note)
+        for where, apart in found.matrices_apart.items()
+    ]
+    alike = [
+        Number(
+            "3.1", f"{FORMS[form]}: difference from the planar robot with its contact, "
+            f"{'zero torque' if controller == 'none' else 'PD'}",
+            "0", apart, "reproduced", unit="rad, rad/s",
+            note=f"largest in pitch, angle rolled and their rates in {COMPARED:g} s, the floor left out",
+        )
+        for (controller, form), apart in found.forms_apart.items()
+    ]  # fmt: skip
+    return [*printed, *alike]
+
+
+def _linear(found: Found) -> list[Number]:
+    of, equal = found.rolled, found.equal
+    right, closed = found.determinants["equal"]
+    return [
+        Number(
+            "3.2, (21)", "A and B: largest difference from the derived ones", "0", found.linear_apart, "reproduced",
+            note="H₂⁻¹ is negative, so that the two terms of each entry of B add up",
+        ),
+        Number(
+            "3.2", "rate at which the upright robot falls forwards", NOT_PRINTED, _pitch_rate(found), "corrected",
+            unit="1/s",
+        ),
+        Number(
+            "3.2", "is the robot controllable?", "yes", f"yes, rank {of.rank} of 4, smallest singular value "
+            f"{of.smallest_singular_value:.6g} (scaled)", "reproduced",
+        ),
+        Number(
+            "3.2", f"smallest singular value where J + (m + m_w) r² = m l r, J = {found.equal_values['J']:.3g} kg m²",
+            "0: not controllable", equal.smallest_singular_value, "corrected",
+            note=f"rank {equal.rank} of 4, as robust as with the values above; scaled",
+        ),
+        Number(
+            "3.2, (23)", "determinant of the controllability matrix there", "0", right, "corrected",
+            note=f"g² l² m² (J + m l r + (m + m_w) r²)² / det(H)⁴ = {closed:.6g}: positive for all positive parameters",
+        ),
+        Number(
+            "PD", "eigenvalues of its loop", NOT_PRINTED, _told(found.pd_loop), "corrected", unit="1/s",
+            note="two at zero: nothing feeds back where it is or how fast it goes on",
+        ),
+        Number("LQR", "eigenvalues of its loop", NOT_PRINTED, _told(found.lqr_loop), "corrected", unit="1/s"),
+    ]  # fmt: skip
+
+
+def _told(values: np.ndarray) -> str:
+    return ", ".join(f"{v.real:.4g}" + (f"{v.imag:+.4g}i" if abs(v.imag) > 1e-9 else "") for v in values)
+
+
+def _motions(found: Found) -> list[Number]:
+    fall, pd, lqr = (found.space[name] for name in ("none", "pd", "lqr"))
+    needed, most = (run.needed_friction()["wheel"] for run in (pd, lqr))
+    place, speed = sagittal_end(pd)
+    here = {"published": NOT_PRINTED, "verdict": "corrected"}
+    limited = {name: sagittal_end(run)[0] for name, run in found.limited.items()}
+    return [
+        Number(
+            where="zero torque", what="the body passes 90°", corrected=found.ninety, unit="s",
+            note="from a pitch of 0.2 rad; nothing in the paper would stop it at the floor", **here,
+        ),
+        Number(
+            where="zero torque", what="the top of the body meets the floor", corrected=fall.end_time, unit="s",
+            note="1 m above the axle, chosen here; the run ends", **here,
+        ),
+        Number(
+            where="PD", what="friction that ideal rolling needs", corrected=needed.value,
+            note=f"largest at {needed.t:g} s, with "
+            f"{abs(float(pd.samples.inputs[0, 0])):.4g} N m. LQR without a limit: {most.value:.4g}", **here,
+        ),
+        Number(
+            where="PD", what="place after 10 s", corrected=place, unit="m",
+            note=f"it goes on at {speed:.4g} m/s, for ever", **here,
+        ),
+        Number(
+            where="LQR", what="distance from the start after 10 s", corrected=abs(sagittal_end(lqr)[0]), unit="m",
+            note="it comes back", **here,
+        ),
+        Number(
+            where="LQR", what=f"distance from the start after 20 s with {LIMIT:g} N m",
+            corrected=abs(limited["lqr"]), unit="m", note=f"the PD with that limit: {limited['pd']:.4g} m", **here,
+        ),
+    ]  # fmt: skip
+
+
+def _reach(found: Found) -> list[Number]:
+    names = {"pd": "PD", "lqr": "LQR"}
+    return [_farthest(found, kind, names[kind], limit) for kind in names for limit in (LIMIT, math.inf)]
+
+
+def _farthest(found: Found, kind: str, name: str, limit: float) -> Number:
+    always, contact = (found.reach[form, kind, limit] for form in ("segway_rolled", "segway"))
+    motor = f"{limit:g} N m" if math.isfinite(limit) else "no limit of the motor"
+    return Number(
+        name, f"largest pitch at rest from which the body comes upright, {motor}", NOT_PRINTED, always.returned,
+        "corrected", unit="rad",
+        note=f"{_then(always)}. With a wheel that may lift off, {contact.returned:.4f} rad: {_then(contact)}",
+    )  # fmt: skip
+
+
+def _then(one: Largest) -> str:
+    """What becomes of the next larger one."""
+    if one.lost is None:
+        return f"all that were tried, up to {HIGHEST:g} rad, where the body nearly lies"
+    if one.outcome == "no motion":
+        return "then the wheel would have to pull at the ground, which ideal rolling cannot"
+    return f"then {one.outcome}"
