@@ -9,13 +9,12 @@ from saltus.show import force_ratio_figure, forces_figure, region_figure
 from saltus.show._timeline import Curve, Level, Panel, timeline
 from saltus.studies import Drawing
 from saltus.studies.papers._vigne2019_found import LIMIT, Found, pitch_and_place
-
-NAMES = {"none": "zero torque", "pd": "PD", "lqr": "LQR"}
+from saltus.studies.papers._vigne2019_numbers import NAMES
 
 
 def drawings(found: Found) -> tuple[Drawing, ...]:
-    pd = found.space["pd"]
-    needed = pd.needed_friction()["wheel"]
+    pd = found.planar["pd"]
+    needed = pd.needed_friction()["axle"]
     return (
         Drawing(
             "motions", _motions(found),
@@ -23,7 +22,7 @@ def drawings(found: Found) -> tuple[Drawing, ...]:
             "body meets the floor, the PD stands and drifts, LQR comes back.", "corrected",
         ),
         Drawing(
-            "forces", forces_figure(pd), "Forces of the ground on the wheel under the PD, without a limit.", "corrected"
+            "forces", forces_figure(pd), "Forces of the ground on the wheel under the PD, motor without a limit.", "corrected"
         ),
         Drawing(
             "friction", force_ratio_figure(pd),

@@ -10,6 +10,7 @@ from saltus.studies import Largest, Number
 from saltus.studies.papers._vigne2019_found import COMPARED, HIGHEST, LEAN, LIMIT, STATES, Found, sagittal_end
 
 NOT_PRINTED = "not printed: given here"
+NAMES = {"none": "zero torque", "pd": "PD", "lqr": "LQR"}
 FORMS = {"claptrap": "in space", "segway_reduced": "theta and phi, (14)", "segway_rolled": "theta and psi, (18)"}
 
 
@@ -67,7 +68,7 @@ def _matrices(found: Found) -> list[Number]:
     alike = [
         Number(
             "3.1", f"{FORMS[form]}: difference from the planar robot with its contact, "
-            f"{'zero torque' if controller == 'none' else 'PD'}",
+            f"{NAMES[controller]}",
             "0", apart, "reproduced", unit="rad, rad/s",
             note=f"largest in pitch, angle rolled and their rates in {COMPARED:g} s, the floor left out",
         )
@@ -149,15 +150,14 @@ def _motions(found: Found) -> list[Number]:
 
 
 def _reach(found: Found) -> list[Number]:
-    names = {"pd": "PD", "lqr": "LQR"}
-    return [_farthest(found, kind, names[kind], limit) for kind in names for limit in (LIMIT, math.inf)]
+    return [_farthest(found, kind, limit) for kind in ("pd", "lqr") for limit in (LIMIT, math.inf)]
 
 
-def _farthest(found: Found, kind: str, name: str, limit: float) -> Number:
+def _farthest(found: Found, kind: str, limit: float) -> Number:
     always, contact = (found.reach[form, kind, limit] for form in ("segway_rolled", "segway"))
     motor = f"{limit:g} N m" if math.isfinite(limit) else "no limit of the motor"
     return Number(
-        name, f"largest pitch at rest from which the body comes upright, {motor}", NOT_PRINTED, always.returned,
+        NAMES[kind], f"largest pitch at rest from which the body comes upright, {motor}", NOT_PRINTED, always.returned,
         "corrected", unit="rad",
         note=f"{_then(always)}. With a wheel that may lift off, {contact.returned:.4f} rad: {_then(contact)}",
     )  # fmt: skip
