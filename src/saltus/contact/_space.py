@@ -27,8 +27,11 @@ OPEN, STICK, SLIP = range(3)
 
 CONTACTS = ("rim", "upright")
 
-# Slower than this, m/s, slip has turned to where its acceleration points before anything else changes.
+# Slower than this, m/s, a slip that begins has turned to where its acceleration points before anything else changes.
 SLOWEST = 1e-6
+
+# Slower than this, m/s, a slip that ends has the direction that it had.
+ENDING = 1e-10
 
 
 class _OnLevelGround:
@@ -283,3 +286,13 @@ def margins(status, touch, still, friction, f_n, growth, a_n, mu):
     if status == STICK:
         return f_n, mu * f_n - friction if mu < math.inf else 1.0e300, True, True
     return f_n, growth if still else 1.0e300, True, not still
+
+
+@compiled
+def direction(along, side, last_along, last_side):
+    """The direction of slip; where it is slower than can be told, the one that it had."""
+    x, y = along + ENDING * last_along, side + ENDING * last_side
+    size = math.sqrt(x * x + y * y)
+    if size > 0.0:
+        return x / size, y / size
+    return last_along, last_side

@@ -183,7 +183,7 @@ def _aim_beginning(I, D, unit):
         if growth > best:
             best, found, angle = growth, True, high
     if found:
-        ref = I[L.SLIDE] + 2 * unit
+        ref = I[L.SLIDE] + 3 * unit
         D[ref], D[ref + 1] = math.cos(angle), math.sin(angle)
     return found
 
@@ -195,6 +195,7 @@ def aim_all(I, D):
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
             continue
+        D[I[L.SLIDE] + 3 * unit + 2] = I[I[L.STILL] + unit]
         if I[I[L.STILL] + unit] == 0:
             aim(I, D, unit, I[L.W_V], 0.0)
         elif I[I[L.ENDED] + unit] < 0 and not _aim_beginning(I, D, unit):

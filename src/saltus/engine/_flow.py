@@ -9,7 +9,7 @@ from saltus.contact._behaviour import holds, on_ground, slides
 from saltus.contact._grip import CLOSED
 from saltus.contact._ground import tie
 from saltus.contact._joint import PLUS, STUCK
-from saltus.contact._space import SLOWEST
+from saltus.contact._space import SLOWEST, direction
 from saltus.contact._unit import GRIP, GROUND, JOINT, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, NO_MODE, REDUNDANT, SINGULAR
@@ -262,47 +262,61 @@ def turning(I, D, unit, angle):
 
 @compiled
 def _turn_slowly(I, D, unit):
-    """The direction of a slip that is too slow to resist: that in which its acceleration does not turn it."""
+    """The direction of a slip that begins: that in which its acceleration does not turn it.
+
+    Where that is so in every direction, the one that is at hand.
+    """
     never_inline()
-    ref = I[L.SLIDE] + 2 * unit
+    ref, row = I[L.SLIDE] + 3 * unit, I[I[L.ROW] + unit]
     angle = math.atan2(D[ref + 1], D[ref])
     last, step = angle, 1e-4
     turn, _ = turning(I, D, unit, angle)
-    for _ in range(30):
+    friction = D[I[L.COEF] + L.COEFFICIENTS * unit] * abs(D[I[L.LAMS] + row + 1] * D[I[L.W_A] + row * (I[L.NROW] + 1)])
+    for attempt in range(30):
         angle = last + step
         now, _ = turning(I, D, unit, angle)
-        if now == turn or abs(step) < 1e-15:
+        if not abs(now - turn) > 1e-6 * friction * abs(step):
+            angle = math.atan2(D[ref + 1], D[ref]) if attempt == 0 else angle
             break
         last, turn, step = angle, now, -now * step / (now - turn)
+        if abs(step) < 1e-14:
+            break
         if not abs(step) < 0.3:
             step = math.copysign(0.3, step)
     tie_along(I, D, unit, math.cos(angle), math.sin(angle))
 
 
 @compiled
+def _begins(I, D, unit):
+    """Whether a unit slips in space, has just begun to, and is still slow."""
+    v = I[L.W_V] + I[I[L.ROW] + unit]
+    if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
+        return False
+    return D[I[L.SLIDE] + 3 * unit + 2] == 1.0 and math.hypot(D[v], D[v + 2]) < SLOWEST
+
+
+@compiled
 def turn_ties(I, D):
     """Friction of what slips in space, over the normal force: against the slip as the last terms have it.
 
-    While that is slow, its direction changes much faster than all else, by friction over its speed, and stays where it
-    does not turn; several in turn.
+    The direction of a slip that begins changes much faster than all else, by friction over its speed, and so stays
+    where it does not turn; of several, each in turn.
     """
     never_inline()
     slow = 0
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
-            v, ref = I[L.W_V] + I[I[L.ROW] + unit], I[L.SLIDE] + 2 * unit
-            speed = math.hypot(D[v], D[v + 2])
-            if speed >= SLOWEST:
-                tie_along(I, D, unit, D[v] / speed, D[v + 2] / speed)
-            else:
+            v, ref = I[L.W_V] + I[I[L.ROW] + unit], I[L.SLIDE] + 3 * unit
+            if _begins(I, D, unit):
                 tie_along(I, D, unit, D[ref], D[ref + 1])
                 slow += 1
+            else:
+                along, side = direction(D[v], D[v + 2], D[ref], D[ref + 1])
+                tie_along(I, D, unit, along, side)
     for _ in range(0 if slow == 0 else (1 if I[L.NSLIDE] == 1 else 8)):
         for unit in range(I[L.NUNIT]):
-            if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
-                v = I[L.W_V] + I[I[L.ROW] + unit]
-                if math.hypot(D[v], D[v + 2]) < SLOWEST:
-                    _turn_slowly(I, D, unit)
+            if _begins(I, D, unit):
+                _turn_slowly(I, D, unit)
 
 
 @compiled

@@ -124,7 +124,7 @@ _DOUBLES = [
     "WEIGHT",
     "ACTIVE_TIE",
     "SIDE_TIE",
-    "SLIDE",  # direction of slip in space, forward and sideways
+    "SLIDE",  # direction of slip in space, forward and sideways, and whether it has only just begun
     "LAMS",  # forces while that is looked for
     "DAMP",  # force per velocity of contact rows
     "GIVEN",  # forces of contact rows that the mode prescribes

@@ -21,9 +21,9 @@ PD = {"pitch": 150.0, "dpitch": 1.5}
 def lqr(*more: str, speed: Mapping[str, float] | None = None) -> LQR:
     """LQR on pitch, psi, whatever else is named, and their rates: it stands, and comes back to where it began.
 
-    All of these cost alike, and a torque of 10 N m as much as one radian.
+    All of these cost alike, and a torque of 10 N m, a tenth of the motor's limit, as much as one radian.
     """
-    return LQR(effort=0.01, at={"pitch": 0.0}, states=("pitch", "psi", *more), speed=speed)
+    return LQR(effort=100.0, at={"pitch": 0.0}, states=("pitch", "psi", *more), speed=speed)
 
 
 def claptrap(
@@ -58,9 +58,7 @@ def claptrap(
         guards=(Guard("fall", head.position[2], about="height of the top of the body"),),
         start={"z": 0.15, "pitch": 0.2},
         until=10.0,
-        controllers={"pd": Feedback(PD), "lqr": lqr(), "drive": lqr(speed={"psi": 4.0})}
-        if controllers is None
-        else controllers,
+        controllers=controllers or {"pd": Feedback(PD), "lqr": lqr(), "drive": lqr(speed={"psi": 4.0})},
         skeleton=(("body", "head"), *marks, *arms),
         about=about,
     )
