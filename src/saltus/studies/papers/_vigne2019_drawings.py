@@ -22,7 +22,7 @@ def drawings(found: Found) -> tuple[Drawing, ...]:
             "body meets the floor, the PD stands and drifts, LQR comes back.", "corrected",
         ),
         Drawing(
-            "forces", forces_figure(pd), "Forces of the ground on the wheel under the PD, motor without a limit.", "corrected"
+            "forces", forces_figure(pd), "Forces of the ground on the wheel under the PD, without a limit.", "corrected"
         ),
         Drawing(
             "friction", force_ratio_figure(pd),

@@ -1,0 +1,170 @@
+"""The report of [vigne2019]: what stands as printed, what does not, and what the controllers do, by oracles of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.linalg import solve_continuous_are
+
+from saltus.studies import find_paper
+from saltus.studies._paper import VERDICTS
+
+# Notation: [vigne2019, 3.1]
+M, L, I, MW, J, R, G = 3.0, 0.5, 1.0, 1.0, 0.1, 0.15, 9.81
+PD = np.array([150.0, 1.5])
+
+
+@pytest.fixture(scope="module")
+def report():
+    return find_paper("vigne2019").reproduce(detail=20)
+
+
+@pytest.fixture(scope="module")
+def value(report):
+    """The corrected value of the number whose place and meaning begin so."""
+
+    def look(where, what):
+        (found,) = (n for n in report.numbers if n.where.startswith(where) and n.what.startswith(what))
+        return found.corrected
+
+    return look
+
+
+def accelerations(x, tau, wheel=J):
+    """Of theta and psi: (18) with its cosine and the centrifugal term that are left out about zero."""
+    theta, _, rate, _ = x
+    coupling, both = M * L * R * math.cos(theta), (M + MW) * R**2 + wheel
+    H = np.array([[M * L**2 + I, coupling], [coupling, both]])
+    return np.linalg.solve(H, [M * G * L * math.sin(theta) - tau, tau + M * L * R * rate**2 * math.sin(theta)])
+
+
+def flow(law):
+    return lambda t, x: [x[2], x[3], *accelerations(x, law(x))]
+
+
+def solved(law, until, *, events=None):
+    return solve_ivp(flow(law), (0, until), [0.2, 0, 0, 0], method="DOP853", rtol=1e-12, atol=1e-13, events=events)
+
+
+def test_all_figures_and_verdicts(report, tmp_path):
+    names = ["motions", "forces", "friction", "region-pd", "region-lqr"]
+    assert [drawing.name for drawing in report.drawings] == names
+    assert {one.verdict for one in (*report.numbers, *report.corrections, *report.drawings)} <= set(VERDICTS)
+    assert [one.where for one in report.corrections][0] == "2.2, (7)"
+    assert len(report.corrections) == 7
+    files = report.save(tmp_path)
+    assert len(files) == 2 + 2 * len(names)
+    assert json.loads((tmp_path / "vigne2019.json").read_text())["paper"] == "vigne2019"
+
+
+def test_the_ground_bears_the_robot(report):
+    (force,) = (n for n in report.numbers if n.what.startswith("normal force"))
+    assert force.corrected == pytest.approx((M + MW) * G, rel=1e-12)
+    assert force.printed == pytest.approx(-(M + MW) * G, rel=1e-12)
+
+
+def test_printed_matrices_are_the_derived_ones(report):
+    apart = {n.where: n.corrected for n in report.numbers if "largest difference" in n.what}
+    assert set(apart) == {
+        "2.2, (9)", "2.2, (10)", "3.1, (11)", "3.1, (13)", "3.1, (14), (15)", "3.1, (17)", "3.1, (18)", "3.2, (21)",
+    }  # fmt: skip
+    assert max(apart.values()) < 1e-12
+
+
+def test_plane_and_space_agree(report):
+    apart = [n.corrected for n in report.numbers if "difference from the planar robot" in n.what]
+    assert len(apart) == 9
+    assert max(apart) < 1e-8
+
+
+def test_controllable_where_the_printed_condition_fails(value):
+    """By the matrix [B, A B, ...] made of accelerations that are differentiated here."""
+    wheel = M * L * R - (M + MW) * R**2
+    step = 1e-6
+    down = (accelerations([step, 0, 0, 0], 0, wheel) - accelerations([-step, 0, 0, 0], 0, wheel)) / (2 * step)
+    A = np.array([[0, 1, 0, 0], [down[0], 0, 0, 0], [0, 0, 0, 1], [down[1], 0, 0, 0]])
+    push = accelerations(np.zeros(4), 1.0, wheel)
+    B = np.array([0, push[0], 0, push[1]])
+    C = np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(4)])
+    assert value("3.2, (23)", "determinant") == pytest.approx(np.linalg.det(C), rel=1e-6)
+    assert value("3.2", "smallest singular value") > 0.1
+
+
+def test_zero_torque_falls(value):
+    def ninety(t, x):
+        return x[0] - math.pi / 2
+
+    def floor(t, x):
+        return R + math.cos(x[0])
+
+    run = solved(lambda x: 0.0, 1.5, events=(ninety, floor))
+    assert value("zero torque", "the body passes") == pytest.approx(run.t_events[0][0], abs=1e-9)
+    assert value("zero torque", "the top of the body") == pytest.approx(run.t_events[1][0], abs=1e-9)
+    assert run.t_events[0][0] == pytest.approx(0.92, abs=0.005)
+
+
+def test_the_pd_needs_friction_and_drifts(value):
+    a = accelerations([0.2, 0, 0, 0], 30.0)
+    along = (M + MW) * R * a[1] + M * L * math.cos(0.2) * a[0]
+    normal = (M + MW) * G - M * L * math.sin(0.2) * a[0]
+    assert value("PD", "friction") == pytest.approx(along / normal, rel=1e-9)
+    end = solved(lambda x: PD @ [x[0], x[2]], 10.0).y[:, -1]
+    assert value("PD", "place") == pytest.approx(R * end[1], abs=1e-8)
+    assert value("PD", "eigenvalues").startswith("0, 0, -1.104")
+
+
+def test_the_lqr_comes_back(value):
+    down = accelerations([1e-7, 0, 0, 0], 0) / 1e-7
+    A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [down[0], 0, 0, 0], [down[1], 0, 0, 0]])
+    B = np.array([[0], [0], *accelerations(np.zeros(4), 1.0)[:, None]])
+    P = solve_continuous_are(A, B, np.eye(4), [[0.01]])
+    loop = np.linalg.eigvals(A - B @ B.T @ P / 0.01)
+    assert value("LQR", "eigenvalues").endswith(f"{loop.real.min():.4g}")
+    assert value("LQR", "distance from the start after 10 s") < 1e-4
+    assert value("LQR", "distance from the start after 20 s with 20 N m") < 1e-6
+
+
+def test_upright_it_falls_sideways(value):
+    assert value("2.2", "rate at which the upright robot falls sideways") == pytest.approx(2.7173, abs=1e-4)
+
+
+def test_a_leaning_disc_is_no_ball(report):
+    (lean,) = (n for n in report.numbers if n.where == "2.2, contact point")
+    # at rest and straight, it leans as a pendulum about the line where it touches: at the rim of a disc, at a ball's foot
+    low, high = R * math.cos(0.1), R
+    about_rim = I + M * (L + R) ** 2 + 0.5 + MW * R**2
+    assert lean.corrected == pytest.approx(G * (M * (L + R) + MW * R) * math.sin(0.1) / about_rim, rel=1e-9)
+    arm = np.array([R * math.sin(0.1), R * math.cos(0.1)])
+    about_foot = I + M * (arm[0] ** 2 + (L + arm[1]) ** 2) + 0.5 + MW * R**2
+    assert lean.printed == pytest.approx(M * G * L * math.sin(0.1) / about_foot, rel=1e-9)
+    assert f"{low:.6f} m high and not {high:.6f} m" in lean.note
+
+
+@pytest.mark.parametrize(("name", "limit", "least", "most"), [
+    ("PD", "20 N m", 1.7, 1.7), ("LQR", "20 N m", 1.0427, 1.0428), ("LQR", "no limit", 1.3450, 1.3452),
+])  # fmt: skip
+def test_largest_pitch(value, name, limit, least, most):
+    found = value(name, f"largest pitch at rest from which the body comes upright, {limit}")
+    assert least <= found <= most
+
+
+def test_the_largest_pitch_of_the_lqr_is_where_runs_part(value):
+    """Just below it comes upright, just above it falls, by SciPy with the gains of its Riccati equation."""
+    down = accelerations([1e-7, 0, 0, 0], 0) / 1e-7
+    A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [down[0], 0, 0, 0], [down[1], 0, 0, 0]])
+    B = np.array([[0], [0], *accelerations(np.zeros(4), 1.0)[:, None]])
+    K = (B.T @ solve_continuous_are(A, B, np.eye(4), [[0.01]]) / 0.01).ravel()
+    found = value("LQR", "largest pitch at rest from which the body comes upright, 20 N m")
+
+    def floor(t, x):
+        return R + math.cos(x[0])
+
+    floor.terminal = True
+    for start, back in ((found - 1e-3, True), (found + 1e-3, False)):
+        law = flow(lambda x: float(np.clip(-K @ x, -20, 20)))
+        run = solve_ivp(law, (0, 10), [start, 0, 0, 0], rtol=1e-8, atol=1e-10, events=floor)
+        assert (run.t[-1] == 10.0) == back
