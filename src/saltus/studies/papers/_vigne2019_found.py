@@ -28,7 +28,7 @@ STATES = 200
 # A lean at which the contact of the paper and that of a disc are told apart, rad.
 LEAN = 0.1
 # Up to which pitch returns are sought, rad: the top of the body meets the floor at 1.7214.
-HIGHEST = 1.7
+HIGHEST, SPANS = 1.7, 4
 # A map is at most so fine: each cell is a run of ten seconds.
 FINEST = 60
 LETTERS = ("m", "l", "I", "m_w", "J", "r", "g")
@@ -275,8 +275,18 @@ def _reach(progress: Callable[[str, float], None]) -> dict[tuple[str, str, float
     for k, (name, kind, limit) in enumerate(cases):
         progress("largest pitch", 0.4 + 0.3 * k / len(cases))
         system = find_robot(name).with_parameters(torque_limit=limit)
-        found[name, kind, limit] = largest(system, "theta", 0.0, HIGHEST, controller=system.controllers[kind])
+        found[name, kind, limit] = _farthest(system, kind)
     return found
+
+
+def _farthest(system: HybridSystem, kind: str) -> Largest:
+    """The largest pitch that returns, in steps small enough for the gaps that lift-off makes."""
+    ends = np.linspace(0.0, HIGHEST, SPANS + 1).tolist()
+    for low, high in itertools.pairwise(ends):
+        one = largest(system, "theta", low, high, controller=system.controllers[kind], until=20.0)
+        if one.lost is not None:
+            break
+    return one
 
 
 def _maps(detail: int, progress: Callable[[str, float], None]) -> dict[str, Region]:
