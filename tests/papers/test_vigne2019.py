@@ -1,4 +1,4 @@
-"""The report of [vigne2019]: what stands as printed, what does not, and what the controllers do, by oracles of its own."""
+"""The report of [vigne2019]: what stands as printed, what does not, what the controllers do; by other means."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_all_figures_and_verdicts(report, tmp_path):
     names = ["motions", "forces", "friction", "region-pd", "region-lqr"]
     assert [drawing.name for drawing in report.drawings] == names
     assert {one.verdict for one in (*report.numbers, *report.corrections, *report.drawings)} <= set(VERDICTS)
-    assert [one.where for one in report.corrections][0] == "2.2, (7)"
+    assert report.corrections[0].where == "2.2, (7)"
     assert len(report.corrections) == 7
     files = report.save(tmp_path)
     assert len(files) == 2 + 2 * len(names)
@@ -134,7 +134,7 @@ def test_upright_it_falls_sideways(value):
 
 def test_a_leaning_disc_is_no_ball(report):
     (lean,) = (n for n in report.numbers if n.where == "2.2, contact point")
-    # at rest and straight, it leans as a pendulum about the line where it touches: at the rim of a disc, at a ball's foot
+    # at rest it leans as a pendulum about the line where it touches: the rim of a disc, or the foot of a ball
     low, high = R * math.cos(0.1), R
     about_rim = I + M * (L + R) ** 2 + 0.5 + MW * R**2
     assert lean.corrected == pytest.approx(G * (M * (L + R) + MW * R) * math.sin(0.1) / about_rim, rel=1e-9)

@@ -159,7 +159,8 @@ def _farthest(found: Found, kind: str, limit: float) -> Number:
     return Number(
         NAMES[kind], f"largest pitch at rest from which the body comes upright, {motor}", NOT_PRINTED, always.returned,
         "corrected", unit="rad",
-        note=f"{_then(always)}. With a wheel that may lift off, {contact.returned:.4f} rad: {_then(contact)}. Within 20 s; larger ones may return again",
+        note=f"{_then(always)}. With a wheel that may lift off, {contact.returned:.4f} rad: {_then(contact)}; larger "
+        "ones may return again. All within 20 s",
     )  # fmt: skip
 
 
