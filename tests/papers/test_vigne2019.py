@@ -12,6 +12,7 @@ from scipy.linalg import solve_continuous_are
 
 from saltus.studies import find_paper
 from saltus.studies._paper import VERDICTS
+from saltus.studies.papers import _vigne2019_printed as printed
 
 # Notation: [vigne2019, 3.1]
 M, L, I, MW, J, R, G = 3.0, 0.5, 1.0, 1.0, 0.1, 0.15, 9.81
@@ -92,6 +93,8 @@ def test_controllable_where_the_printed_condition_fails(value):
     C = np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(4)])
     assert value("3.2, (23)", "determinant") == pytest.approx(np.linalg.det(C), rel=1e-6)
     assert value("3.2", "smallest singular value") > 0.1
+    closed = printed.determinant({"m": M, "l": L, "I": I, "m_w": MW, "J": wheel, "r": R, "g": G})
+    assert closed == pytest.approx(np.linalg.det(C), rel=1e-6)
 
 
 def test_zero_torque_falls(value):
