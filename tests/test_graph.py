@@ -344,7 +344,7 @@ def test_events_of_random_runs_are_edges(name):
     for _ in range(12):
         start = system.state()
         if not any(unit.kind == GRIP for unit in system.units):
-            start[system.mechanism.nq :] += generator.normal(0, 1, system.mechanism.nq)
+            start[system.mechanism.nq :] += generator.normal(0, 1, system.mechanism.nv)
         run = saltus.simulate(
             system, start, controller=restless(system, generator, 0.05), until=2.0, raise_errors=False, max_events=2000
         )

@@ -30,9 +30,6 @@ CONTACTS = ("rim", "upright")
 # Slower than this, m/s, a slip that begins has turned to where its acceleration points before anything else changes.
 SLOWEST = 1e-6
 
-# Slower than this, m/s, a slip that ends has the direction that it had.
-ENDING = 1e-10
-
 
 class _OnLevelGround:
     """What points and wheels have in common: everything but where they touch."""
@@ -289,9 +286,9 @@ def margins(status, touch, still, friction, f_n, growth, a_n, mu):
 
 
 @compiled
-def direction(along, side, last_along, last_side):
-    """The direction of slip; where it is slower than can be told, the one that it had."""
-    x, y = along + ENDING * last_along, side + ENDING * last_side
+def direction(along, side, last_along, last_side, slow):
+    """The direction of slip; where it is so slow that it cannot be told, the one that it had."""
+    x, y = along + slow * last_along, side + slow * last_side
     size = math.sqrt(x * x + y * y)
     if size > 0.0:
         return x / size, y / size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,14 +24,18 @@ from saltus.hybrid import HybridSystem
 def law(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
     """Inputs that hold the equilibrium, and gains times the difference from where the robot is to be."""
     n, m = int(data[0]), int(data[1])
-    origin, rate, hold, limit, gain = 2 + n, 2 + 2 * n, 2 + 3 * n, 2 + 3 * n + m, 2 + 3 * n + 2 * m
+    origin, rate, round_ = 2 + n, 2 + 2 * n, 2 + 3 * n
+    hold, limit, gain = 2 + 4 * n, 2 + 4 * n + m, 2 + 4 * n + 2 * m
     for j in range(m):
         wish = data[hold + j]
         for i in range(n):
             # a place in the state, or one in what is seen of it
             place = int(data[2 + i])
             value = x[place] if place >= 0 else memory[-1 - place]
-            wish -= data[gain + j * n + i] * (value - data[origin + i] - data[rate + i] * t)
+            off = value - data[origin + i] - data[rate + i] * t
+            if data[round_ + i] > 0.0:  # an angle that comes round: the shorter way
+                off -= data[round_ + i] * math.floor(off / data[round_ + i] + 0.5)
+            wish -= data[gain + j * n + i] * off
         u[j] = min(max(wish, -data[limit + j]), data[limit + j])
     return 0
 

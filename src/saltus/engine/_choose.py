@@ -7,7 +7,7 @@ from saltus.contact._behaviour import candidates, margins, on_ground, slides
 from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
 from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_gates, set_inputs, turning
-from saltus.engine._guards import aim, first_speed, friction_of
+from saltus.engine._guards import aim, first_speed, friction_of, set_ending, sizes
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)
@@ -183,7 +183,7 @@ def _aim_beginning(I, D, unit):
         if growth > best:
             best, found, angle = growth, True, high
     if found:
-        ref = I[L.SLIDE] + 3 * unit
+        ref = I[L.SLIDE] + 4 * unit
         D[ref], D[ref + 1] = math.cos(angle), math.sin(angle)
     return found
 
@@ -195,7 +195,9 @@ def aim_all(I, D):
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
             continue
-        D[I[L.SLIDE] + 3 * unit + 2] = I[I[L.STILL] + unit]
+        D[I[L.SLIDE] + 4 * unit + 2] = I[I[L.STILL] + unit]
+        sizes(I, D, D[L.T], I[L.Y])
+        set_ending(I, D, unit)
         if I[I[L.STILL] + unit] == 0:
             aim(I, D, unit, I[L.W_V], 0.0)
         elif I[I[L.ENDED] + unit] < 0 and not _aim_beginning(I, D, unit):

@@ -211,8 +211,8 @@ def change_units(I, D, t, y):
                 if kind == SPACE and target == SLIP:
                     # it gives way against the friction that it can no longer bear
                     aim(I, D, unit, I[L.LAM], 0.0)
-                    D[I[L.SLIDE] + 3 * unit] *= -1.0
-                    D[I[L.SLIDE] + 3 * unit + 1] *= -1.0
+                    D[I[L.SLIDE] + 4 * unit] *= -1.0
+                    D[I[L.SLIDE] + 4 * unit + 1] *= -1.0
                 if kind == GRIP:
                     I[I[L.STATUS] + unit] = target
                     D[I[L.LEFT] + unit] = t

@@ -267,7 +267,7 @@ def _turn_slowly(I, D, unit):
     Where that is so in every direction, the one that is at hand.
     """
     never_inline()
-    ref, row = I[L.SLIDE] + 3 * unit, I[I[L.ROW] + unit]
+    ref, row = I[L.SLIDE] + 4 * unit, I[I[L.ROW] + unit]
     angle = math.atan2(D[ref + 1], D[ref])
     last, step = angle, 1e-4
     turn, _ = turning(I, D, unit, angle)
@@ -292,7 +292,7 @@ def _begins(I, D, unit):
     v = I[L.W_V] + I[I[L.ROW] + unit]
     if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
         return False
-    return D[I[L.SLIDE] + 3 * unit + 2] == 1.0 and math.hypot(D[v], D[v + 2]) < SLOWEST
+    return D[I[L.SLIDE] + 4 * unit + 2] == 1.0 and math.hypot(D[v], D[v + 2]) < SLOWEST
 
 
 @compiled
@@ -306,12 +306,12 @@ def turn_ties(I, D):
     slow = 0
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
-            v, ref = I[L.W_V] + I[I[L.ROW] + unit], I[L.SLIDE] + 3 * unit
+            v, ref = I[L.W_V] + I[I[L.ROW] + unit], I[L.SLIDE] + 4 * unit
             if _begins(I, D, unit):
                 tie_along(I, D, unit, D[ref], D[ref + 1])
                 slow += 1
             else:
-                along, side = direction(D[v], D[v + 2], D[ref], D[ref + 1])
+                along, side = direction(D[v], D[v + 2], D[ref], D[ref + 1], 0.01 * D[ref + 3])
                 tie_along(I, D, unit, along, side)
     for _ in range(0 if slow == 0 else (1 if I[L.NSLIDE] == 1 else 8)):
         for unit in range(I[L.NUNIT]):

@@ -4,7 +4,7 @@ import math
 
 from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values, on_ground, slides
-from saltus.contact._space import ENDING, SLOWEST
+from saltus.contact._space import SLOWEST
 from saltus.contact._unit import FORCE, KINEMATIC, NONE, REACH, SPACE, SPEED
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
@@ -54,10 +54,24 @@ def kinematics(I, D, t, y):
 @compiled
 def first_speed(I, D, unit, block):
     """Velocity of a unit's first row, from a block of all rows; of what slips in space, that along its direction."""
-    row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 3 * unit
+    row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 4 * unit
     if I[I[L.KIND] + unit] == SPACE:
         return D[block + row] * D[ref] + D[block + row + 2] * D[ref + 1]
     return D[block + row]
+
+
+@compiled
+def ending(I, D, unit):
+    """At what speed a slip in space is over: where errors of the state hide its direction; a new one may be slow."""
+    slide = I[L.SLIDE] + 4 * unit
+    return D[slide + 3] if I[I[L.KIND] + unit] == SPACE and D[slide + 2] == 0.0 else 0.0
+
+
+@compiled
+def set_ending(I, D, unit):
+    """Note at what speed a slip in space is over, from the last sizes."""
+    size = D[I[L.SIZE] + I[L.NROW] + I[I[L.ROW] + unit]] + D[I[L.SIZE] + I[L.NROW] + I[I[L.ROW] + unit] + 2]
+    D[I[L.SLIDE] + 4 * unit + 3] = 10.0 * (D[L.ATOL] + D[L.RTOL] * size)
 
 
 @compiled
@@ -81,7 +95,7 @@ def slip_speed(I, D, unit, block):
 @compiled
 def aim(I, D, unit, block, least):
     """Note the direction in which a unit slips in space, if it does so faster than the least."""
-    row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 3 * unit
+    row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 4 * unit
     size = math.hypot(D[block + row], D[block + row + 2])
     if size > least:
         D[ref], D[ref + 1] = D[block + row] / size, D[block + row + 2] / size
@@ -92,13 +106,15 @@ def follow_slides(I, D):
     """After a step, let the direction of every slip in space be what it now is, and its guard be measured along it."""
     never_inline()
     kinematics(I, D, D[L.T], I[L.Y])
+    sizes(I, D, D[L.T], I[L.Y])
     for unit in range(I[L.NUNIT]):
         slot = L.SLOTS * unit + 1
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.ZERO] + slot] == 0:
-            began = I[L.SLIDE] + 3 * unit + 2
+            began = I[L.SLIDE] + 4 * unit + 2
             if slip_speed(I, D, unit, I[L.GAP_V]) > SLOWEST:
                 D[began] = 0.0
-            aim(I, D, unit, I[L.GAP_V], SLOWEST if D[began] == 1.0 else ENDING)
+            set_ending(I, D, unit)
+            aim(I, D, unit, I[L.GAP_V], SLOWEST if D[began] == 1.0 else 0.0)
     guards(I, D, I[L.LAM], I[L.G0])
     slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
 
@@ -108,10 +124,10 @@ def astray(I, D, h):
     """Whether a step ends in a slip in space whose direction is quite another than at its start."""
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]):
-            row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 3 * unit
+            row, ref = I[I[L.ROW] + unit], I[L.SLIDE] + 4 * unit
             along = first_speed(I, D, unit, I[L.GAP_V])
             across = D[I[L.GAP_V] + row + 2] * D[ref] - D[I[L.GAP_V] + row] * D[ref + 1]
-            if abs(across) > 0.5 * abs(along) and abs(across) > ENDING and h > RESOLVED:
+            if abs(across) > 0.5 * abs(along) and abs(across) > D[ref + 3] and h > RESOLVED:
                 return True
     return False
 
@@ -129,7 +145,7 @@ def guards(I, D, lam, out):
             I[I[L.STATUS] + unit],
             D[I[L.GAP] + row],
             D[I[L.GAP] + second],
-            first_speed(I, D, unit, I[L.GAP_V]),
+            first_speed(I, D, unit, I[L.GAP_V]) - ending(I, D, unit),
             D[I[L.GAP_REACH] + unit],
             friction_of(I, D, unit, lam),
             D[lam + second],

@@ -124,7 +124,7 @@ _DOUBLES = [
     "WEIGHT",
     "ACTIVE_TIE",
     "SIDE_TIE",
-    "SLIDE",  # direction of slip in space, forward and sideways, and whether it has only just begun
+    "SLIDE",  # direction of slip in space, forward and sideways, whether it has only just begun, and when it is over
     "LAMS",  # forces while that is looked for
     "DAMP",  # force per velocity of contact rows
     "GIVEN",  # forces of contact rows that the mode prescribes

@@ -311,7 +311,7 @@ def _new_arenas(
         "SIZE": 2 * nr + nunit + nuser, "RATE_V": nr, "RATE_REACH": nunit, "RATE_USER": nuser,
         "G0": ng, "G1": ng, "SLOPE0": ng, "SLOPE1": ng, "BASE": ng, "GLOW": ng, "GHIGH": ng, "GRID": L.GRID_POINTS * ng,
         "ROOT": ng,
-        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "SIDE_TIE": nr, "SLIDE": 3 * nunit, "LAMS": nr,
+        "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "SIDE_TIE": nr, "SLIDE": 4 * nunit, "LAMS": nr,
         "GIVEN": nr, "DAMP": nr, "MARGIN": 4 * nunit,
         "ACC": nr, "IMPULSE": nr,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 15, "LAW_OUT": 3 + 3 * nunit,

@@ -98,7 +98,7 @@ def _positions(
 ) -> np.ndarray:
     """Newton's method for the coordinates, in the shortest steps."""
     m, p = system.mechanism, system.parameter_values
-    angles = np.array([reading.unit == "rad" for reading in m.readings.values()])
+    angles = np.array([reading.wraps for reading in m.readings.values()], dtype=bool)
     for _ in range(_STEPS):
         values, G, gaps, gap_rows, N = (np.array(part, dtype=float) for part in slopes(q, p))
         off = wanted - values.ravel()
@@ -127,7 +127,7 @@ def _check(system: HybridSystem, x: np.ndarray, told: Mapping[str, float], funct
         if name not in told:
             continue
         off = told[name] - value
-        if name in m.readings and m.readings[name].unit == "rad":
+        if name in m.readings and m.readings[name].wraps:
             off = (off + np.pi) % (2 * np.pi) - np.pi
         if not abs(off) <= 1e-9 * max(1.0, abs(told[name])):
             raise InputError(

@@ -107,11 +107,15 @@ class Actuator:
 
 @dataclass(frozen=True)
 class Reading:
-    """A number that is read off the coordinates, an angle of a body for example: its expression and unit."""
+    """A number that is read off the coordinates, an angle of a body for example: its expression and unit.
+
+    One that ``wraps`` is an angle that comes round: beyond pi it is read from -pi on.
+    """
 
     name: str
     expression: Any
     unit: str
+    wraps: bool = False
 
 
 class Mechanism:
@@ -221,7 +225,7 @@ class Mechanism:
         self.bodies[name] = made
         if isinstance(joint, FreeFlyer):
             for angle, expression in joint.angles(made.pose.rotation).items():
-                self.reading(angle, expression, "rad")
+                self.reading(angle, expression, "rad", wraps=True)
         return made
 
     def _declare(self, joint: Any) -> tuple[list[Any], list[Any]]:
@@ -306,10 +310,10 @@ class Mechanism:
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)
 
-    def reading(self, name: str, expression: Any, unit: str) -> None:
+    def reading(self, name: str, expression: Any, unit: str, *, wraps: bool = False) -> None:
         """Name a number that is read off the coordinates; it can be told for a start, and so can its rate, d + name."""
         self._new(name, [*self.state_names, *self.readings], "coordinate, velocity or reading")
-        self.readings[name] = Reading(name, ca.SX(expression), unit)
+        self.readings[name] = Reading(name, ca.SX(expression), unit, wraps)
 
     def thruster(self, name: str, point: Point, direction: tuple[Any, Any], *, limit: Any = math.inf) -> None:
         """Push a point along a fixed direction of the world with a force ``|u| <= limit``."""

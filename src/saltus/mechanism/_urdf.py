@@ -186,7 +186,9 @@ class _Reader:
         if inertial is None:
             return 0, 0, (0, 0, 0)
         m, source = self.mechanism, self.source
-        mass = m.parameter(f"{link}_mass", inertial.mass, "kg", f"mass of {link}", source=source, lower=0)
+        mass = m.parameter(
+            f"{link}_mass", inertial.mass, "kg", f"mass of {link}", source=source, lower=0, positive=inertial.mass > 0
+        )
         com = []
         for axis, value in zip("xyz", inertial.com, strict=True):
             about = f"centre of mass of {link} along its {axis}"

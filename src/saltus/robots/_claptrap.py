@@ -18,12 +18,12 @@ SOURCE = "vigne2019"
 PD = {"pitch": 150.0, "dpitch": 1.5}
 
 
-def lqr(*more: str, speed: Mapping[str, float] | None = None) -> LQR:
+def lqr(*more: str, motors: int = 1, speed: Mapping[str, float] | None = None) -> LQR:
     """LQR on pitch, psi, whatever else is named, and their rates: it stands, and comes back to where it began.
 
-    All of these cost alike, and a torque of 10 N m, a tenth of the motor's limit, as much as one radian.
+    All of these cost alike, and a torque of 10 N m as much as one radian.
     """
-    return LQR(effort=100.0, at={"pitch": 0.0}, states=("pitch", "psi", *more), speed=speed)
+    return LQR(effort=[0.01] * motors, at={"pitch": 0.0}, states=("pitch", "psi", *more), speed=speed)
 
 
 def claptrap(

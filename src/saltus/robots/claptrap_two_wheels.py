@@ -13,8 +13,8 @@ def build() -> HybridSystem:
     half = {name: gain / 2 for name, gain in PD.items()}
     controllers = {
         "pd": Feedback(dict.fromkeys(WHEELS, half)),
-        "lqr": lqr("yaw"),
-        "drive": lqr("yaw", speed={"psi": 4.0, "yaw": 0.5}),
+        "lqr": lqr("yaw", motors=2),
+        "drive": lqr("yaw", motors=2, speed={"psi": 4.0, "yaw": 0.2}),
     }
     return claptrap(
         "claptrap_two_wheels",
