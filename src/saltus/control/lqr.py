@@ -118,7 +118,9 @@ class LQR:
             origin[linear.states.index(rate_name(name))] += value
         # beyond the actuators' own limits the engine cuts off, and notes it
         cut = np.where(limits < system.input_limits, limits, 1e300)
-        data = [len(places), len(hold), *places, *origin, *rates, *hold, *cut, *K.ravel()]
+        wraps = {name for name, reading in mechanism.readings.items() if reading.wraps}
+        rounds = [2 * math.pi if name in wraps else 0.0 for name in linear.states]
+        data = [len(places), len(hold), *places, *origin, *rates, *rounds, *hold, *cut, *K.ravel()]
         named = [
             ControlParameter(f"reference.{name}", (2 + len(places) + linear.states.index(name),))
             for name in linear.states[:half]
