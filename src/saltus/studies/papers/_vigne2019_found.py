@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,8 @@ def find(robot: HybridSystem, detail: int, progress: Callable[[str, float], None
     progress("runs", 0.0)
     segway, rolled = find_robot("segway"), find_robot("segway_rolled")
     space, planar = ({name: _run(one, name, 10.0) for name in CONTROLLERS} for one in (robot, segway))
-    limited = {name: _limited(robot, name) for name in ("pd", "lqr")}
+    weak = robot.with_parameters(wheel_effort=LIMIT)
+    limited = {name: _run(weak, name, 20.0) for name in ("pd", "lqr")}
     progress("matrices", 0.2)
     draw = np.random.default_rng(2019)
     rows, rates = _contact_apart(find_robot("claptrap_upright"), draw)
@@ -118,13 +119,6 @@ def find(robot: HybridSystem, detail: int, progress: Callable[[str, float], None
 
 def _run(system: HybridSystem, controller: str, until: float) -> Trajectory:
     return simulate(system, controller=system.controllers.get(controller), until=until, **TIGHT)
-
-
-def _limited(robot: HybridSystem, name: str) -> Trajectory:
-    """A run with a weak motor and the gains of the strong one, which the limit would change."""
-    if name == "pd":
-        return _run(robot.with_parameters(wheel_effort=LIMIT), name, 20.0)
-    return simulate(robot, controller=replace(robot.controllers[name], limit=LIMIT), until=20.0, **TIGHT)
 
 
 def _rest(robot: HybridSystem) -> tuple[float, float]:
