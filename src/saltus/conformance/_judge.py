@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,10 @@ OF_ABSURD_NUMBERS = ("not_finite", "singular_mass_matrix", "step_collapse", "sta
 
 # A mass matrix worse than this is singular in practice; a speed beyond this is none of a robot.
 CONDITION, SPEED = 1e10, 1e3
+
+# Directions in which something slides, as forward and sideways parts.
+ALONG = ((-1.0, 0.0), (1.0, 0.0))
+AROUND = tuple((math.cos(angle), math.sin(angle)) for angle in np.linspace(0, 2 * math.pi, 16, endpoint=False))
 
 # Friction that nothing overcomes, as a number to calculate with.
 ENDLESS = 1e9
@@ -217,7 +222,7 @@ def friction_decides(batch: Batch, run: int) -> bool:
     system, p = batch.system, batch.cases.parameters[run]
     mass, J, gaps = (np.array(part, dtype=float) for part in _mass(system)(batch.states[run], p))
     statuses = batch.integers[run, M.R_STATUSES : M.R_STATUSES + len(system.units)]
-    held, sliding, friction = [], [], []
+    held, sliding, friction, counts = [], [], [], []
     coefficients = batch.cases.of(run).unit_coefficients
     for k, unit in enumerate(system.units):
         row = system.first_rows[k]
@@ -225,14 +230,20 @@ def friction_decides(batch: Batch, run: int) -> bool:
             held += [row, row + 1]
         elif unit.law is not None and abs(gaps.ravel()[k]) < 1e-6 * (1 + np.abs(batch.states[run]).max()):
             sliding.append(row)
+            counts.append(len(unit.rows))
             friction.append(min(coefficients[k][0], ENDLESS))
     A = J @ np.linalg.solve(mass, J.T)
     if held:
         inner = A[np.ix_(held, held)]
         A = A - A[:, held] @ np.linalg.lstsq(inner, A[held], rcond=1e-12)[0]
     normal = [row + 1 for row in sliding]
-    for signs in itertools.product((-1.0, 1.0), repeat=len(sliding)):
-        tied = A[np.ix_(normal, normal)] - A[np.ix_(normal, sliding)] * (np.array(signs) * friction)
+    # along a line in the plane, all around in space
+    ways = [ALONG if rows < 3 else AROUND for rows in counts]
+    for turns in itertools.product(*ways):
+        along, side = np.array(turns).reshape(-1, 2).T * friction
+        tied = A[np.ix_(normal, normal)] - A[np.ix_(normal, sliding)] * along
+        if side.any():
+            tied = tied - A[np.ix_(normal, [min(row + 2, len(A) - 1) for row in sliding])] * side
         scale = np.abs(np.diag(A)[normal])
         tied /= np.sqrt(np.outer(scale, scale))
         for size in range(1, len(sliding) + 1):

@@ -76,6 +76,7 @@ def read_cases(
         system = system.with_parameters(**values)
     rows = np.array(np.broadcast_to(rows, (count, rows.shape[1])), order="C")
     refuse(~np.isfinite(rows).all(axis=1), lambda run: system.state(rows[run]))
+    refuse(~system.unit_quaternions(rows), lambda run: system.state(rows[run]))
     p = _parameter_rows(system, count, values if varied else {})
     constants = _check_constants(system, p) if varied else []
     if varied:

@@ -241,6 +241,8 @@ def begin(I, D):
     """At the start, units that strike the ground at once do so in an event of its own."""
     never_inline()
     t = D[L.T]
+    for k in range(4 * I[L.NUNIT]):
+        D[I[L.SLIDE] + k] = 0.0  # of another run
     I[L.ENTRY] = L.CAUSE_BREAK
     if not place_units(I, D, t):
         if I[L.NUNIT] > 0:

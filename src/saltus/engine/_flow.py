@@ -512,9 +512,10 @@ def unit_length(I, x, at):
     """Bring the quaternions of a state to length one."""
     for k in range(I[L.NQUAT]):
         q = at + I[I[L.QUATERNION] + k]
-        scale = 1.0 / math.sqrt(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
-        for j in range(4):
-            x[q + j] *= scale
+        square = x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3]
+        if abs(square - 1.0) > 1e-15:  # what is of length one but for rounding stays as it is
+            for j in range(4):
+                x[q + j] /= math.sqrt(square)
 
 
 @compiled

@@ -111,9 +111,9 @@ def follow_slides(I, D):
         slot = L.SLOTS * unit + 1
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.ZERO] + slot] == 0:
             began = I[L.SLIDE] + 4 * unit + 2
-            if slip_speed(I, D, unit, I[L.GAP_V]) > SLOWEST:
-                D[began] = 0.0
             set_ending(I, D, unit)
+            if slip_speed(I, D, unit, I[L.GAP_V]) > max(SLOWEST, 3.0 * D[began + 1]):
+                D[began] = 0.0
             aim(I, D, unit, I[L.GAP_V], SLOWEST if D[began] == 1.0 else 0.0)
     guards(I, D, I[L.LAM], I[L.G0])
     slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
@@ -319,7 +319,7 @@ def screen_part(I, D, t, h, a, b, c):
         slopes(I, D, t + h, I[L.YN], I[L.K] + (stages - 1) * I[L.NY], I[L.SLOPE1])
     near = kinematic and _near(I, D, h)
     if near or idle:
-        if I[L.WATCH] == 1 and I[L.NCLOSED] == 0:
+        if I[L.WATCH] == 1 and I[L.NCLOSED] + I[L.NQUAT] == 0:
             call_part(I[L.STEP], I, D, t, h, DENSE_ONLY, 0, 0)
         for j in range(1, 4):
             guards_at(I, D, t, h, 0.25 * j, idle, grid + j * ng)

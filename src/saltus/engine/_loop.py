@@ -123,7 +123,7 @@ def advance(I, D, steps, events):
             h = stop - t
 
         # where no step is kept, dense output is made for those on which a guard may be zero
-        code = step(I, D, t, h, NO_DENSE if I[L.WATCH] == 1 and I[L.NCLOSED] == 0 else IF_ACCEPTED)
+        code = step(I, D, t, h, NO_DENSE if I[L.WATCH] == 1 and I[L.NCLOSED] + I[L.NQUAT] == 0 else IF_ACCEPTED)
         error = D[L.ERROR]
         if code != 0 or not error <= 1.0:
             I[L.NREJECT] += 1

@@ -236,12 +236,21 @@ class HybridSystem:
         for name, value in zip(names, vector, strict=True):
             if not math.isfinite(value):
                 raise InputError(f"state of {self.name}: {name} must be finite, got {value}")
-        for place in self.mechanism.quaternions:
-            length = float(np.linalg.norm(vector[place : place + 4]))
-            if not length > 0:
-                raise InputError(f"state of {self.name}: a quaternion must not be zero")
-            vector[place : place + 4] /= length
+        if not self.unit_quaternions(vector[None])[0]:
+            raise InputError(f"state of {self.name}: a quaternion must not be zero")
         return vector
+
+    def unit_quaternions(self, rows: np.ndarray) -> np.ndarray:
+        """Bring the quaternions of states, a row each, to length one; which of them can be."""
+        good = np.ones(len(rows), dtype=bool)
+        for place in self.mechanism.quaternions:
+            parts = rows[:, place : place + 4]
+            length = np.linalg.norm(parts, axis=1)
+            good &= length > 0
+            # what is of length one but for rounding stays as it is
+            off = good & (np.abs(length - 1) > 1e-15)
+            parts[off] /= length[off, None]
+        return good
 
     def _named_state(self, given: Mapping[str, float]) -> np.ndarray:
         names, readings = self.state_names, reading_names(self)
