@@ -27,7 +27,7 @@ def readings(run, times=None):  # type: ignore[no-untyped-def]
     ("lean", "turn", "shape"), [(0.2, 1.5, 0.5), (0.4, -2.0, 0.5), (1.0, 3.0, 0.5), (-0.7, 5.0, 1.0)]
 )
 def test_a_coin_that_leans_and_turns_steadily_goes_on_so(lean: float, turn: float, shape: float) -> None:
-    """Moments about the centre: A W^2 sin a cos a - (C + 1) W w cos a = (g / r) sin a, w = n + W sin a [routh1905, 244]."""
+    """Moments about the centre: A W^2 sin a cos a - (C + 1) W w cos a = (g / r) sin a, with w = n + W sin a."""
     r, g, across = 0.2, 9.81, shape / 2
     whole = (across * turn**2 * math.sin(lean) * math.cos(lean) - g / r * math.sin(lean)) / (
         (shape + 1) * turn * math.cos(lean)

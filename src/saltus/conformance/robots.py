@@ -179,7 +179,7 @@ def _steepness(model: _Model, q: np.ndarray, v: np.ndarray) -> float:
     least = 1.0
     for unit in model.system.units:
         if unit.kind == SPACE and hasattr(unit, "axis"):
-            axis = unit.body.pose.direction(unit.axis)
+            axis = unit.body.pose.direction(unit.axis)  # type: ignore[attr-defined]
             m = model.system.mechanism
             level = ca.Function("level", [m.q, m.p], [ca.norm_2(axis[:2])])(q, model.system.parameter_values)
             least = min(least, float(level))

@@ -51,7 +51,7 @@ class LQR:
     weights
         What a difference in a state costs, by name: 1 for what is not named, or that of the empty name.
     effort
-        What an input at its limit costs (an input of 1 where it has no limit).
+        What an input at its limit costs (an input of 1 where it has no limit); or, for each input, what one of 1 costs.
     at
         Coordinates of the equilibrium that are told; the others are found from the robot's start.
     mode
@@ -72,7 +72,7 @@ class LQR:
     """
 
     weights: Mapping[str, float] | None = None
-    effort: float = 1.0
+    effort: float | Sequence[float] = 1.0
     at: Mapping[str, float] | None = None
     mode: str | Mapping[str, str] | None = None
     keep: str | Sequence[str] = ()

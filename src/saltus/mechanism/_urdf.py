@@ -201,7 +201,9 @@ class _Reader:
             if abs(value) > tiny:
                 about = f"inertia of {link} about its centre of mass, in its axes"
                 lower = 0.0 if i == j and value >= 0 else -math.inf
-                entry = m.parameter(f"{link}_i{pair}", value, "kg m^2", about, source=source, lower=lower)
+                entry = m.parameter(
+                    f"{link}_i{pair}", value, "kg m^2", about, source=source, lower=lower, positive=lower == 0
+                )
                 inertia[i][j] = inertia[j][i] = entry
         return mass, inertia, tuple(com)
 
