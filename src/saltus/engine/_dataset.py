@@ -9,6 +9,7 @@ import xarray
 
 import saltus
 from saltus.engine._audit import energy_residual
+from saltus.hybrid import read_off
 
 if TYPE_CHECKING:
     from saltus.engine._batch import Batch
@@ -41,6 +42,10 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "impact_loss": ("t", s.impact_loss, joule),
         "energy_residual": ("t", energy_residual(s), {**joule, "long_name": "what the energy balance misses"}),
     }
+    readings = read_off(run.system, s.x)
+    if readings:
+        values = np.column_stack(list(readings.values()))
+        variables["reading"] = (("t", "quantity"), values, {"long_name": "what is read off the coordinates, and rates"})
     coordinates = {
         "t": ("t", s.t, {"units": "s"}),
         "coordinate": list(m.coordinates),
@@ -50,6 +55,7 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "row": run.system.row_names,
         "actuator": list(m.actuators),
         "actuator_unit": ("actuator", [actuator.unit for actuator in m.actuators.values()]),
+        **({"quantity": list(readings)} if readings else {}),
     }
     attributes = {
         "robot": run.system.name,

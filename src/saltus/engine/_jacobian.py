@@ -11,6 +11,8 @@ import casadi as ca
 import numpy as np
 
 from saltus._native import pointer_to
+from saltus.contact import SPACE
+from saltus.contact._space import SLIP
 from saltus.engine import _layout as L
 from saltus.engine import _variation as T
 from saltus.engine._program import derivative_program, transition_entry
@@ -154,8 +156,20 @@ def _check(run: Trajectory, result: np.ndarray) -> np.ndarray:
     return result
 
 
+def _refuse_slips_in_space(run: Trajectory) -> None:
+    """Slip in any direction and impacts in space have no derivatives here; rolling and flight have."""
+    for k, unit in enumerate(run.system.units):
+        statuses = run.arc_statuses[:, k]
+        if unit.kind == SPACE and (np.unique(statuses).size > 1 or (statuses == SLIP).any()):
+            raise InputError(
+                f"{run.system.name}'s {unit.name} slips, strikes or leaves the ground in space in this run; "
+                "derivatives are known only while it rolls, sticks or is in the air all the time"
+            )
+
+
 def sensitivity(run: Trajectory, since: float | None, until: float | None) -> Sensitivity:
     """Differentiate a run from one time to another."""
+    _refuse_slips_in_space(run)
     for name, value in (("since", since), ("until", until)):
         if value is not None and not run.start_time <= value <= run.end_time:
             raise InputError(f"{name} must lie between {run.start_time:g} and {run.end_time:g} s, got {value!r}")
@@ -178,6 +192,7 @@ def sensitivity(run: Trajectory, since: float | None, until: float | None) -> Se
 
 def saltation(run: Trajectory, event: int) -> np.ndarray:
     """The saltation matrix of one event."""
+    _refuse_slips_in_space(run)
     count = len(run.event_rows)
     if not isinstance(event, int) or not -count <= event < count:
         raise InputError(f"the run has {count} events, so there is no event {event!r}")

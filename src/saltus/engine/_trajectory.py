@@ -19,7 +19,7 @@ from saltus.engine._program import engine
 from saltus.engine._sample import EVERYTHING, PLACES, STATES
 from saltus.engine._status import STATUSES, Status
 from saltus.errors import InputError, SaltusError
-from saltus.hybrid import HybridSystem
+from saltus.hybrid import HybridSystem, read_off
 
 if TYPE_CHECKING:
     import xarray
@@ -308,6 +308,15 @@ class Trajectory:
         """The robot's own figures, such as a jump's length."""
         return self.system.figures(self)
 
+    @property
+    def readings(self) -> dict[str, np.ndarray]:
+        """What is read off the coordinates at all samples, such as the pitch of a body, and the rates of that."""
+        return read_off(self.system, self.x)
+
+    def _last_readings(self) -> dict[str, float]:
+        found = read_off(self.system, np.array([list(self.final.values())]))
+        return {name: float(values[0]) for name, values in found.items()}
+
     def needed_friction(self) -> dict[str, NeededFriction]:
         """The friction that each ground contact needed to hold as it did, at most, and when; by unit.
 
@@ -386,6 +395,7 @@ class Trajectory:
             "meaning": self.status.meaning,
             "t_end": self.end_time,
             "final": self.final,
+            **({"readings": self._last_readings()} if self.system.mechanism.readings else {}),
             "events": [event.to_dict() for event in self.events],
             **self.figures,
             "steps": self.steps,

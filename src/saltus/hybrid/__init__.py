@@ -4,6 +4,7 @@ from saltus.hybrid._graph import ENDINGS, ModeGraph, check_graph_form, check_gra
 from saltus.hybrid._graph import possible as mode_graph
 from saltus.hybrid._modes import SymbolicMode, find_statuses, symbolic_mode
 from saltus.hybrid._painleve import Painleve, Posture, painleve
+from saltus.hybrid._readings import read_off
 from saltus.hybrid._symmetry import Symmetry, wrapped
 from saltus.hybrid._system import Guard, HybridSystem, Profile
 from saltus.hybrid._urdf_write import Urdf, as_urdf, write_urdf
@@ -25,6 +26,7 @@ __all__ = [
     "find_statuses",
     "mode_graph",
     "painleve",
+    "read_off",
     "symbolic_mode",
     "wrapped",
     "write_urdf",

@@ -32,6 +32,19 @@ def readings_of(system: HybridSystem) -> Any:
     return system.once("readings", lambda: _functions(system)[0])
 
 
+def read_off(system: HybridSystem, states: np.ndarray) -> dict[str, np.ndarray]:
+    """All readings and their rates by name, for states a row each; angles go on beyond half a turn."""
+    if not system.mechanism.readings or not len(states):
+        return {name: np.zeros(len(states)) for name in reading_names(system)}
+    p = np.tile(system.parameter_values, (len(states), 1))
+    values = np.array(readings_of(system).map(len(states))(states.T, p.T), dtype=float)
+    found = dict(zip(reading_names(system), values, strict=True))
+    for name, reading in system.mechanism.readings.items():
+        if reading.wraps:
+            found[name] = np.unwrap(found[name])
+    return found
+
+
 def _functions(system: HybridSystem) -> tuple[Any, Any, Any]:
     """Readings and rates; their gradients along velocities; positions and directions of contact rows."""
     d = system.dynamics

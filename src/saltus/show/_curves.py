@@ -13,7 +13,7 @@ from saltus.contact._unit import GRIP, JOINT
 from saltus.engine import Trajectory
 from saltus.engine._trajectory import Samples
 from saltus.errors import InputError
-from saltus.hybrid import HybridSystem
+from saltus.hybrid import HybridSystem, read_off
 from saltus.show._points import on_ground
 
 KINDS = {
@@ -100,6 +100,10 @@ def _states(run: Trajectory, samples: Samples) -> Iterator[Curves]:
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name, unit in {**mechanism.coordinates, **mechanism.velocities}.items():
         groups.setdefault(unit, {})[name] = samples.x[:, run.system.state_names.index(name)]
+    for name, values in read_off(run.system, samples.x).items():
+        own = name in mechanism.readings
+        unit = mechanism.readings[name if own else name[1:]].unit
+        groups.setdefault(unit if own else f"{unit}/s", {})[name] = values
     for unit, rows in groups.items():
         yield Curves(KINDS.get(unit, "state"), axis_of(unit), rows)
 
