@@ -16,6 +16,7 @@ from saltus._native import KERNEL, compile_entry
 from saltus._sincos import LANE_LIMIT, lane_sincos, sincos
 from saltus.engine._emit import _BINARY, _UNARY, emit
 from saltus.engine._program import kernel_sources, program
+from saltus.mechanism import Velocity, position_of
 from saltus.robots import find_robot, robot_names
 
 SEEDS = range(5)
@@ -62,26 +63,29 @@ def expected_outputs(system, *inputs):
     nv = system.mechanism.nv
     M, v, f = value(d.M), value(d.v).ravel(), value(d.S) @ inputs[2] - value(d.h).ravel() - value(d.damping).ravel()
     acceleration = np.linalg.solve(M, f)
-    positions = [position for unit in system.units for _, position in unit.rows]
+    rows = [row for unit in system.units for _, row in unit.rows]
+    positions = [ca.SX(position_of(row)) for row in rows]
     if positions:
-        stacked = ca.vertcat(*positions)
-        J = value(ca.jacobian(stacked, d.q))
-        drift = value(ca.jtimes(ca.jacobian(stacked, d.q) @ d.v, d.q, d.v)).ravel()
+        speeds = [row.velocity if isinstance(row, Velocity) else ca.jtimes(row, d.q, d.qdot) for row in rows]
+        stacked = ca.vertcat(*speeds)
+        J = value(ca.jacobian(stacked, d.v))
+        drift = value(ca.jtimes(stacked, d.q, d.qdot)).ravel()
     else:
         J, drift = np.zeros((0, nv)), np.zeros(0)
     MJ = np.linalg.solve(M, J.T)
     power_in, power_lost = (value(d.S) @ inputs[2]) @ v, value(d.damping).ravel() @ v
-    free = np.concatenate([v, acceleration, [power_in, power_lost]])
+    free = np.concatenate([value(d.qdot).ravel(), acceleration, [power_in, power_lost]])
     places = [value(position).item() for position in positions]
     reach = [value(ca.SX(unit.reach)).item() for unit in system.units]
     guards = [value(guard.expression).item() for guard in system.guards]
     slope = value(ca.gradient(d.kinetic + d.potential, d.x)).ravel()
     pushed = np.abs(value(d.S) @ inputs[2]).sum() * np.abs(value(d.q)).sum()
     sizes = [np.abs(slope * inputs[1]).sum(), np.abs(slope).sum(), pushed]
+    moved = [(value(d.N) @ MJ).T.ravel()] if system.mechanism.quaternions else []
     energies = [0.5 * v @ M @ v, value(d.potential).item(), *sizes]
     return {
         "free": free,
-        "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v]),
+        "terms": np.concatenate([free, MJ.T.ravel(), (J @ MJ).ravel(), J @ acceleration + drift, J @ v, *moved]),
         "gaps": np.concatenate([places, J @ v, reach, guards]),
         "energy": np.array(energies),
     }

@@ -287,9 +287,14 @@ def margins(status, touch, still, friction, f_n, growth, a_n, mu):
 
 @compiled
 def direction(along, side, last_along, last_side, slow):
-    """The direction of slip; where it is so slow that it cannot be told, the one that it had."""
-    x, y = along + slow * last_along, side + slow * last_side
-    size = math.sqrt(x * x + y * y)
-    if size > 0.0:
-        return x / size, y / size
-    return last_along, last_side
+    """The direction of slip, measured from the last one, along which it counts as no slower than ``slow``.
+
+    So friction does not turn round where a step goes beyond the end of a slip.
+    """
+    forward = max(along * last_along + side * last_side, slow)
+    across = side * last_along - along * last_side
+    size = math.sqrt(forward * forward + across * across)
+    if not size > 0.0:
+        return last_along, last_side
+    x, y = forward / size, across / size
+    return x * last_along - y * last_side, x * last_side + y * last_along

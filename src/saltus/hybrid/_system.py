@@ -263,7 +263,8 @@ class HybridSystem:
                 if name in names:
                     vector[names.index(name)] = _number(name, value)
                 elif name not in readings:
-                    raise unknown_name("coordinate, velocity or reading", name, [*names, *readings], self.name)
+                    kind = "coordinate, velocity or reading" if readings else "coordinate or velocity"
+                    raise unknown_name(kind, name, [*names, *readings], self.name)
                 else:
                     told[name] = _number(name, value)
         if told:
