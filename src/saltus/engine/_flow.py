@@ -311,7 +311,8 @@ def turn_ties(I, D):
                 tie_along(I, D, unit, D[ref], D[ref + 1])
                 slow += 1
             else:
-                along, side = direction(D[v], D[v + 2], D[ref], D[ref + 1], D[ref + 3])
+                slow = D[ref + 3] if D[ref + 2] == 0.0 else 1e-3 * SLOWEST
+                along, side = direction(D[v], D[v + 2], D[ref], D[ref + 1], slow)
                 tie_along(I, D, unit, along, side)
     for _ in range(0 if slow == 0 else (1 if I[L.NSLIDE] == 1 else 8)):
         for unit in range(I[L.NUNIT]):

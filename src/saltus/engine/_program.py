@@ -44,7 +44,7 @@ from saltus.engine._transition import transition
 from saltus.engine._wide import wide
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import position_of
+from saltus.mechanism import Velocity, position_of
 
 _POINTER = ctypes.c_void_p
 
@@ -160,10 +160,16 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
         terms = ca.vertcat(terms, ca.vec(d.N @ MJ))
     kinematic = _kinematics(system, J)
     state = ca.vertcat(d.t, d.x)
-    sizes = [_size(kinematic[k], state) for k in range(kinematic.numel())]
+    brief = [isinstance(row, Velocity) for row in units]
+    sizes = [ca.SX(0) if k in _known(brief) else _size(kinematic[k], state) for k in range(kinematic.numel())]
+    for k in range(len(units)):
+        if brief[k]:  # in space gradients are long: parts of what is added up will do
+            parts = ca.fabs(J[k, :].T * d.v)
+            sizes[k], sizes[len(units) + k] = ca.fabs(positions[k]) + ca.sum1(ca.fabs(d.q[:3])), ca.sum1(parts)
     for k, unit in enumerate(system.units):
         # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
-        own = ca.vertcat(*(_size(position_of(row), state) for _, row in unit.rows), *map(ca.SX, unit.fixed))
+        first, last = system.first_rows[k], system.first_rows[k + 1]
+        own = ca.vertcat(*sizes[first:last], *map(ca.SX, unit.fixed))
         sizes[2 * len(positions) + k] = ca.sum1(ca.fabs(own))
         if unit.kind == GROUND:
             # the way along a slope cancels in the gap, but for its rounding
@@ -185,6 +191,11 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
             "energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x), pushed)
         ),
     }
+
+
+def _known(brief: list[bool]) -> set[int]:
+    """Places of the sizes of rows, positions and then velocities, that are told in brief."""
+    return {k + half for k, short in enumerate(brief) if short for half in (0, len(brief))}
 
 
 def _kinematics(system: HybridSystem, J: Any) -> Any:
