@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import saltus.robots
+from saltus.contact import SpatialPoint
+from saltus.hybrid import HybridSystem, symbolic_mode
 from saltus.mechanism import derive, read_urdf
 
 pin = pytest.importorskip("pinocchio")
@@ -105,6 +107,54 @@ def test_own_robots(name, free_flyer):
 def test_published_robots(name):
     path, free_flyer = PUBLISHED[name]
     assert Pair(published(path), free_flyer=free_flyer).error(STATES) < 1e-9
+
+
+# Links of the published robots that stand on the ground: the ends of the arms, and all feet.
+STANDING = {
+    "ur5": ("tool0",),
+    "kinova": ("j2s6s200_end_effector",),
+    "solo12": ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_robots_that_stand_press_on_the_ground_as_kkt_says(name):
+    """Accelerations and contact forces with points held, beside KKT on pinocchio's M and nle."""
+    path, free_flyer = PUBLISHED[name]
+    pair = Pair(published(path), free_flyer=free_flyer)
+    m, model, data = pair.mechanism, pair.model, pair.data
+    feet = [m.bodies[link] for link in STANDING[name]]
+    points = [m.point(f"{foot.name}_contact", foot) for foot in feet]
+    units = tuple(SpatialPoint(point, foot) for point, foot in zip(points, feet, strict=True))
+    mode = symbolic_mode(HybridSystem(m, units=units), [1] * len(units))
+    d = mode.dynamics
+    count, order = STATES, [3 * k + axis for k in range(len(feet)) for axis in (0, 2, 1)]
+    function = ca.Function("f", [d.q, d.v, d.u, d.p], [mode.acceleration, mode.forces, d.damping])
+    q, v, u = pair.states(count)
+    ours, forces, damping = (np.array(part) for part in function(q, v, u, np.tile(pair.p, (count, 1)).T))
+    forces, damping = forces.reshape(-1, count)[np.argsort(order)], damping.reshape(m.nv, count)
+    frames = [model.getFrameId(link, pin.FrameType.BODY) for link in STANDING[name]]
+    for k in range(count):
+        at, rates = pair.configuration(q[:, k], v[:, k])
+        M = np.array(pin.crba(model, data, at))
+        M, nle = np.triu(M) + np.triu(M, 1).T, np.array(pin.nonLinearEffects(model, data, at, rates))
+        push = np.concatenate([np.zeros(6 if free_flyer else 0), u[:, k]]) - damping[:, k]
+        pin.computeJointJacobians(model, data, at)
+        pin.forwardKinematics(model, data, at, rates, 0 * rates)
+        J = np.vstack([pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:3] for frame in frames])
+        drift = np.concatenate(
+            [pin.getFrameClassicalAcceleration(model, data, f, pin.LOCAL_WORLD_ALIGNED).linear for f in frames]
+        )
+        n = len(J)
+        kkt = np.block([[M, -J.T], [J, np.zeros((n, n))]])
+        solution = np.linalg.solve(kkt, np.concatenate([push - nle, -drift]))
+        a, f = solution[: m.nv].copy(), solution[m.nv :]
+        if free_flyer:
+            R = pin.Quaternion(q[3, k], *q[4:7, k]).matrix()
+            a[:3] = R @ (a[:3] + np.cross(rates[3:6], rates[:3]))
+        scale = 1 + max(np.abs(a).max(), np.abs(f).max())
+        assert np.abs(ours[:, k] - a).max() <= 1e-9 * scale
+        assert np.abs(forces[:, k] - f).max() <= 1e-9 * scale
 
 
 def test_masses_stay_parameters():
