@@ -79,10 +79,10 @@ class Pinocchio:
         return float(y[0]), float(2 * np.arctan2(y[4], y[6]))
 
 
-def saltus_run(seconds: float, start: np.ndarray, **options):  # type: ignore[no-untyped-def]
+def saltus_run(robot, seconds: float, start: np.ndarray, **options):  # type: ignore[no-untyped-def]
     """Position and pitch at the end of a run of saltus."""
     # the peer watches no energy either
-    run = saltus.simulate(saltus.robots.claptrap(), start, until=seconds, energy_tolerance=math.inf, **options)
+    run = saltus.simulate(robot, start, until=seconds, energy_tolerance=math.inf, **options)
     return run.final["x"], 2 * float(np.arctan2(run.final["qy"], run.final["qw"]))
 
 
@@ -115,7 +115,7 @@ def main() -> None:
     given = parser.parse_args()
     robot = saltus.robots.claptrap()
     pd, start = robot.controllers["pd"], robot.state({"pitch": 0.2})
-    exact = saltus_run(given.seconds, start, controller=pd, rtol=1e-13, atol=1e-14, method="dop853")
+    exact = saltus_run(robot, given.seconds, start, controller=pd, rtol=1e-13, atol=1e-14, method="dop853")
     peer = Pinocchio()
     print(f"{'':40}{'time, s':>10}{'error':>12}{'ratio':>9}")
     for rtol in (1e-6, 1e-9):
@@ -126,15 +126,15 @@ def main() -> None:
             while ours > theirs and own > 1e-13:
                 own /= 10**0.5
                 options = {"controller": pd, "rtol": own, "atol": own, "method": method}
-                ours = error(saltus_run(given.seconds, start, **options), exact)
+                ours = error(saltus_run(robot, given.seconds, start, **options), exact)
             one, two = best(
                 given.turns,
-                lambda options=options: saltus_run(given.seconds, start, **options),
+                lambda options=options: saltus_run(robot, given.seconds, start, **options),
                 lambda rtol=rtol: peer.run(given.seconds, rtol, rtol),
             )
             print(f"{f'saltus, compiled PD, {method}, rtol {own:.0e}':40}{one:10.5f}{ours:12.1e}")
             print(f"{f'pinocchio + SciPy dopri5, rtol {rtol:.0e}':40}{two:10.5f}{theirs:12.1e}{two / one:9.0f}")
-    (alone,) = best(given.turns, lambda: saltus_run(given.seconds, start, controller=python_pd))
+    (alone,) = best(given.turns, lambda: saltus_run(robot, given.seconds, start, controller=python_pd))
     print(f"{'saltus, Python PD at 1 kHz':40}{alone:10.5f}{'':12}{given.seconds / alone:9.0f} times real time")
 
 

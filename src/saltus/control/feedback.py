@@ -65,7 +65,7 @@ class Feedback:
         for name in self.reference:
             if name not in used:
                 raise unknown_name("quantity with a gain", name, used, "feedback")
-        places, seen = _places(system, used)
+        places, chosen, memory = system.once(f"feedback of {' '.join(used)}", lambda: _law_of(system, used))
         data = [float(len(actuators)), float(sum(map(len, gains.values()))), *self._limits(system)]
         named = []
         for actuator, of in gains.items():
@@ -77,8 +77,6 @@ class Feedback:
                 ]
                 target = finite(self.reference.get(name, 0.0), f"feedback: reference of {name}")
                 data += [actuators.index(actuator), places[name], finite(gain, f"feedback: gain of {name}"), target]
-        chosen = law if seen is None else seeing(law, system, "feedback", seen)
-        memory = 0 if seen is None else seen.numel()
         return bind_compiled(chosen, data, self.period, memory=memory, name="feedback", parameters=named)
 
     def _by_actuator(self, system: HybridSystem) -> dict[str, Mapping[str, float]]:
@@ -110,6 +108,12 @@ class Feedback:
         if any(values[name] <= 0 for name in told):
             raise InputError(f"feedback: a limit must be positive, got {self.limit!r}")
         return [values[name] if name in told else math.inf for name in names]
+
+
+def _law_of(system: HybridSystem, names: list[str]) -> tuple[dict[str, int], Any, int]:
+    """Where each quantity is found, the law that sees what must be computed, and how many these are."""
+    places, seen = _places(system, names)
+    return places, law if seen is None else seeing(law, system, "feedback", seen), 0 if seen is None else seen.numel()
 
 
 def _places(system: HybridSystem, names: list[str]) -> tuple[dict[str, int], Any]:
