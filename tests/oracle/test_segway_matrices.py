@@ -138,7 +138,7 @@ def test_runs_of_all_forms_agree(controller):
 
 
 def test_zero_torque_falls_and_the_paper_s_pd_holds():
-    """Checks of errata.md: 90 degrees at 0.92 s; the PD needs a friction of 1.22 at the start."""
+    """90 degrees at 0.92 s; the PD needs a friction of 1.22 at the start."""
     system = robots.segway()
     fallen = simulate(system)
     assert fallen.events[-1].guard == "fall"
