@@ -7,6 +7,7 @@ import pytest
 
 import saltus
 from saltus.control import LQR, Feedback
+from saltus.hybrid._closed import slipping
 from saltus.hybrid._readings import readings_of
 
 START = 0.2
@@ -109,7 +110,7 @@ def test_a_start_is_told_by_readings() -> None:
     assert seen[:3] == pytest.approx([0.0, 0.3, 0.1], abs=1e-12)
     # the wheel leans, and still touches
     assert x[2] == pytest.approx(0.15 * np.cos(0.3), abs=1e-12)
-    assert robot.slipping(x) == {}
+    assert slipping(robot, x) == {}
     with pytest.raises(saltus.errors.InputError, match="pich"):
         robot.state({"pich": 0.1})
     with pytest.raises(saltus.errors.InputError, match="quaternion"):

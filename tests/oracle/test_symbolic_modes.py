@@ -13,7 +13,8 @@ from saltus import GroundPoint, HybridSystem, Mechanism
 from saltus._native import PART, compile_entry
 from saltus.contact import Equations, Grip, Pivot
 from saltus.engine import _layout as L
-from saltus.engine._flow import flow, make_plan
+from saltus.engine._flow import flow
+from saltus.engine._forces import make_plan
 from saltus.engine._program import arenas
 from saltus.errors import InputError, UnknownName
 from saltus.hybrid import find_statuses, symbolic_mode

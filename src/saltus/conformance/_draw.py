@@ -16,6 +16,7 @@ from saltus.control import PD, Compiled, Constant, Schedule, Sine
 from saltus.engine import Batch, simulate_many
 from saltus.engine._cases import columns
 from saltus.hybrid import HybridSystem
+from saltus.hybrid._closed import grip_rows, grip_speeds, ground_motion, slipping
 
 # Runs drawn together: they share method, tolerances, modes of grips and actions of guards.
 BATCH = 250
@@ -246,22 +247,22 @@ def _let_roll(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> None:
     grounded = [unit for unit in system.units if unit.kind in GROUNDS]
     if not grounded or not (_values(system, [unit.coefficients[0] for unit in grounded], p) == math.inf).any():
         return
-    gaps = columns(system.ground_motion(), x, p)[0].reshape(len(x), -1, 3)[:, :, 0]
+    gaps = columns(ground_motion(system), x, p)[0].reshape(len(x), -1, 3)[:, :, 0]
     for run in np.flatnonzero((gaps <= 1e-9).any(axis=1)):
         one = system.with_parameters(**dict(zip(system.values, p[run].tolist(), strict=True)))
-        if one.slipping(x[run]):
+        if slipping(one, x[run]):
             x[run] = one.consistent(x[run])
-        if one.slipping(x[run]):
+        if slipping(one, x[run]):
             x[run, -system.mechanism.nv :] = 0.0
 
 
 def _hold(system: HybridSystem, x: np.ndarray, p: np.ndarray, mode: dict[str, str]) -> None:
     """Let no closed grip move."""
     statuses = system.start_statuses(mode)
-    if not system.grip_speeds(statuses, x[0]):
+    if not grip_speeds(system, statuses, x[0]):
         return
     nv = system.mechanism.nv
-    rows = columns(system.grip_rows(statuses), x, p)[1].reshape(len(x), nv, -1)  # CasADi stores columns
+    rows = columns(grip_rows(system, statuses), x, p)[1].reshape(len(x), nv, -1)  # CasADi stores columns
     for run, J in enumerate(rows.transpose(0, 2, 1)):
         for _ in range(3):
             x[run, -nv:] -= np.linalg.pinv(J, rcond=1e-12) @ (J @ x[run, -nv:])

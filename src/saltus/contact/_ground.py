@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
+from saltus.contact._on_ground import OnGround
 from saltus.contact._unit import FORCE, GROUND, IMPACT, JUMP, KINEMATIC, NONE, TEST
 from saltus.mechanism import Body, Point
 
@@ -42,33 +42,15 @@ EDGES = (
 )
 
 
-class _OnGround:
+class _OnGround(OnGround):
     """What ground points and wheels have in common: everything but what is measured along the ground."""
 
-    point: Point
-    friction: Any
-    law: Law
     slope: Any
     through: tuple[Any, Any]
-    open_name: str
 
     kind = GROUND
-    coordinate = None
-    gate = None
-    held_name = "stick"
+    slips = ("slip+", "slip-")
     guard_names = (("touch", "", ""), ("lift", "cone+", "cone-"), ("lift", "turn", ""), ("lift", "turn", ""))
-    impacts = ("touch",)
-    damping = ()
-
-    @property
-    def name(self) -> str:
-        """The point's name."""
-        return self.point.name
-
-    @property
-    def statuses(self) -> tuple[str, ...]:
-        """Names of the statuses, in the order of their numbers."""
-        return (self.open_name, self.held_name, "slip+", "slip-")
 
     @property
     def slide(self) -> Any:
@@ -87,18 +69,6 @@ class _OnGround:
         return (("t", self.slide), ("n", self.gap))
 
     @property
-    def reach(self) -> Any:
-        return ca.SX(0)
-
-    @property
-    def clearance(self) -> Any:
-        return self.gap
-
-    @property
-    def coefficients(self) -> tuple[Any, ...]:
-        return (self.friction, *self.law.coefficients)
-
-    @property
     def fixed(self) -> tuple[Any, ...]:
         return (self.slope, *self.through)
 
@@ -109,31 +79,9 @@ class _OnGround:
             return Equations(closed=(0, 1))
         return Equations(closed=(1,), ties=((0, 1, -self.friction if status == SLIP_PLUS else self.friction),))
 
-    def possible(self, values: list[float]) -> tuple[int, ...]:
-        # even without friction a point sticks, where nothing pushes it along the ground
-        return (OPEN, STICK) if values[0] == math.inf else (OPEN, STICK, SLIP_PLUS, SLIP_MINUS)
-
     def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
         known = self.possible(values)
         return tuple(one for one in EDGES if one[0] in known and one[2] in known)
-
-    def allowed(self, values: np.ndarray) -> np.ndarray:
-        friction, *rest = values.T
-        good = np.asarray(friction >= 0)
-        for declared, value in zip(self.law.declared, rest, strict=True):
-            good &= (declared.lower <= value) & (value <= declared.upper)
-        return good
-
-    def complaint(self, values: list[float]) -> str:
-        friction, *rest = values
-        for declared, value in zip(self.law.declared, rest, strict=True):
-            if not declared.lower <= value <= declared.upper:
-                bounds = f"between {declared.lower:g} and {declared.upper:g}"
-                return f"{declared.name} must lie {bounds}, got {value:g}"
-        return f"friction must not be negative (inf means that it never slips), got {friction:g}"
-
-    def blocked(self, clearance: float) -> str:
-        return f"point {self.name} is {-clearance:.6g} m below the ground; it must not be"
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,17 @@ the engine keeps that direction, and gives the speed along it and the size of th
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
+from saltus.contact._on_ground import OnGround
 from saltus.contact._unit import FORCE, IMPACT, JUMP, KINEMATIC, NONE, SPACE, TEST
 from saltus.errors import unknown_name
 from saltus.mechanism import Body, Point, Velocity
@@ -31,53 +32,24 @@ CONTACTS = ("rim", "upright")
 SLOWEST = 1e-6
 
 
-class _OnLevelGround:
+class _OnLevelGround(OnGround, ABC):
     """What points and wheels have in common: everything but where they touch."""
 
-    point: Point
-    friction: Any
-    law: Law
     height: Any
-    open_name: str
 
     kind = SPACE
-    coordinate = None
-    gate = None
-    held_name = "stick"
+    slips = ("slip",)
     guard_names = (("touch", "", ""), ("lift", "cone", ""), ("lift", "turn", ""))
-    impacts = ("touch",)
-    damping = ()
 
     @property
-    def name(self) -> str:
-        """The point's name."""
-        return self.point.name
-
-    @property
-    def statuses(self) -> tuple[str, ...]:
-        """Names of the statuses, in the order of their numbers."""
-        return (self.open_name, self.held_name, "slip")
-
-    @property
+    @abstractmethod
     def rows(self) -> tuple[tuple[str, Velocity], ...]:
-        raise NotImplementedError
+        """Velocities forward, normal to the ground and sideways."""
 
     @property
     def gap(self) -> Any:
         """Distance from the ground."""
         return self.rows[1][1].position
-
-    @property
-    def reach(self) -> Any:
-        return ca.SX(0)
-
-    @property
-    def clearance(self) -> Any:
-        return self.gap
-
-    @property
-    def coefficients(self) -> tuple[Any, ...]:
-        return (self.friction, *self.law.coefficients)
 
     @property
     def fixed(self) -> tuple[Any, ...]:
@@ -92,9 +64,6 @@ class _OnLevelGround:
         ratio = -self.friction / ca.sqrt(along**2 + side**2)
         return Equations(closed=(1,), ties=((0, 1, ratio * along), (2, 1, ratio * side)))
 
-    def possible(self, values: list[float]) -> tuple[int, ...]:
-        return (OPEN, STICK, SLIP) if math.isfinite(values[0]) else (OPEN, STICK)
-
     def edges(self, values: list[float]) -> tuple[tuple[int, str, int], ...]:
         possible = self.possible(values)
         every = (
@@ -107,24 +76,6 @@ class _OnLevelGround:
             *((old, JUMP, new) for old in (STICK, SLIP) for new in possible if new != old),
         )
         return tuple(edge for edge in every if edge[0] in possible and edge[2] in possible)
-
-    def allowed(self, values: np.ndarray) -> np.ndarray:
-        friction, *rest = values.T
-        good = np.asarray(friction >= 0)
-        for declared, value in zip(self.law.declared, rest, strict=True):
-            good &= (declared.lower <= value) & (value <= declared.upper)
-        return good
-
-    def complaint(self, values: list[float]) -> str:
-        friction, *rest = values
-        for declared, value in zip(self.law.declared, rest, strict=True):
-            if not declared.lower <= value <= declared.upper:
-                bounds = f"between {declared.lower:g} and {declared.upper:g}"
-                return f"{declared.name} must lie {bounds}, got {value:g}"
-        return f"friction must not be negative, got {friction:g}"
-
-    def blocked(self, clearance: float) -> str:
-        return f"point {self.name} is {-clearance:.6g} m below the ground; it must not be"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from saltus.engine._control import Control
 from saltus.engine._simulate import _check_grips, _check_start, bind, check_slips
 from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
-from saltus.hybrid._system import REST
+from saltus.hybrid._closed import REST, grip_rows, grip_speeds, ground_motion
 
 # How many runs CasADi evaluates at once: preparing it for more costs more than it saves.
 _BLOCK = 256
@@ -289,9 +289,9 @@ def wrong_starts(
 
 def _check_all_grips(cases: Cases, statuses: list[int]) -> None:
     """Refuse starts in which a closed grip moves."""
-    if not cases.system.grip_speeds(statuses, cases.states[0]):
+    if not grip_speeds(cases.system, statuses, cases.states[0]):
         return
-    J = columns(cases.system.grip_rows(statuses), cases.states, cases.parameters)[1]
+    J = columns(grip_rows(cases.system, statuses), cases.states, cases.parameters)[1]
     nv = cases.system.mechanism.nv
     velocities = cases.states[:, -nv:]
     speeds = np.einsum("nvr,nv->nr", J.reshape(len(J), nv, -1), velocities)  # CasADi stores columns
@@ -309,7 +309,7 @@ def _check_all_slips(cases: Cases) -> None:
         friction = cases.constants[2][:, places[grounded]]
     if not (friction == math.inf).any():
         return
-    motion = columns(cases.system.ground_motion(), cases.states, cases.parameters)[0].reshape(len(cases), -1, 3)
+    motion = columns(ground_motion(cases.system), cases.states, cases.parameters)[0].reshape(len(cases), -1, 3)
     gaps, normal, speeds = np.moveaxis(motion, 2, 0)
     slips = (friction == math.inf) & (gaps <= REST) & (np.abs(normal) <= REST) & (speeds > REST)
     refuse(slips.any(axis=1), lambda run: check_slips(cases.of(run), cases.states[run]))

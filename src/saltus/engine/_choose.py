@@ -6,8 +6,10 @@ from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._behaviour import candidates, margins, on_ground, slides
 from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
-from saltus.engine._flow import contact_forces, flow, make_plan, row_accelerations, set_gates, set_inputs, turning
+from saltus.engine._flow import flow, set_inputs
+from saltus.engine._forces import make_plan, row_accelerations, set_gates
 from saltus.engine._guards import aim, first_speed, friction_of, set_ending, sizes
+from saltus.engine._slip import contact_forces, turning
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)

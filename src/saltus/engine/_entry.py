@@ -8,7 +8,8 @@ from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
 from saltus.contact._unit import CLOSE, FORCE, GRIP, JOINT, RELEASE, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
-from saltus.engine._flow import flow, set_gates, set_inputs, shift, unit_length
+from saltus.engine._flow import flow, set_inputs, shift, unit_length
+from saltus.engine._forces import set_gates
 from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slip_speed, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event

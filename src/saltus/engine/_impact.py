@@ -7,7 +7,8 @@ from saltus.contact._behaviour import on_ground, row_count
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import GRIP, JOINT, SPACE
 from saltus.engine import _layout as L
-from saltus.engine._flow import eliminate, shift, unit_length
+from saltus.engine._flow import shift, unit_length
+from saltus.engine._forces import eliminate
 from saltus.engine._guards import EPSILON, kinematics, same_time, sizes, slip_speed
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 

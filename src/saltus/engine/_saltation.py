@@ -11,7 +11,8 @@ from saltus.contact._unit import FORCE, GRIP, GROUND, IMPACT, JOINT
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed
 from saltus.engine._events import meet, side_of
-from saltus.engine._flow import eliminate, flow, make_plan
+from saltus.engine._flow import flow
+from saltus.engine._forces import eliminate, make_plan
 from saltus.engine._guards import arm, kinematics
 from saltus.engine._impact import impact
 from saltus.engine._status import COLLAPSE

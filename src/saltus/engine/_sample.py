@@ -5,7 +5,8 @@ import math
 from saltus._native import compiled
 from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
-from saltus.engine._flow import energies, flow, make_plan, unit_length
+from saltus.engine._flow import energies, flow, unit_length
+from saltus.engine._forces import make_plan
 from saltus.engine._guards import aim, kinematics
 from saltus.engine._tableau import dense_at
 

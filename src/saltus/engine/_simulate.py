@@ -25,6 +25,7 @@ from saltus.engine._stepsize import LOWEST_ERROR
 from saltus.engine._trajectory import Trajectory
 from saltus.errors import InputError, RunFailed, RunInterrupted, SaltusError
 from saltus.hybrid import HybridSystem
+from saltus.hybrid._closed import grip_speeds, slipping
 
 _BUDGET = 20_000
 
@@ -214,7 +215,7 @@ def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> Non
 
 def _check_grips(system: HybridSystem, statuses: list[int], x0: np.ndarray) -> None:
     """Refuse a start in which a closed grip moves."""
-    for unit, speed in system.grip_speeds(statuses, x0).items():
+    for unit, speed in grip_speeds(system, statuses, x0).items():
         if speed > 1e-9:
             raise InputError(
                 f"start of {system.name}: {unit} is closed but moves at {speed:.6g} m/s; "
@@ -226,7 +227,7 @@ def check_slips(system: HybridSystem, x0: np.ndarray) -> None:
     """Refuse a start in which something slips that never does."""
     if not system.ideal_units:
         return
-    for unit, speed in system.slipping(x0).items():
+    for unit, speed in slipping(system, x0).items():
         raise InputError(
             f"start of {system.name}: {unit} is on the ground and slips at {speed:.6g} m/s, but its friction is "
             "infinite; give velocities that roll (system.consistent(state, keep=[...]) finds the nearest), or a "

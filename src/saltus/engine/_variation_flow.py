@@ -6,7 +6,8 @@ from saltus.contact._grip import CLOSED
 from saltus.contact._joint import PLUS
 from saltus.contact._unit import GRIP, GROUND, JOINT
 from saltus.engine import _layout as L
-from saltus.engine._flow import eliminate, flow
+from saltus.engine._flow import flow
+from saltus.engine._forces import eliminate
 from saltus.engine._variation import (
     COEF_P,
     DER,

@@ -22,7 +22,7 @@ from saltus.engine._cases import columns, wrong_starts
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._map import MOST_CELLS, Axis
 from saltus.hybrid import HybridSystem
-from saltus.hybrid._system import REST
+from saltus.hybrid._closed import REST, grip_speeds, slipping
 
 # What may become of a start. The first four are all of those that come back.
 RETURNED, LIMITED, SLIPPED, LIMITED_SLIPPED, FELL, LATE, FAILED, NO_START = range(8)
@@ -371,7 +371,7 @@ class _Trial:
             try:
                 states[run] = one.consistent(states[run], keep=keep, rolling=True)
             except InputError:  # what is told leaves no such state: it slips, unless it cannot
-                possible[run] = not one.slipping(states[run]) and not _moving(one, states[run])
+                possible[run] = not slipping(one, states[run]) and not _moving(one, states[run])
         return states, possible
 
     def _outcomes(self, batch: Batch, slipped: np.ndarray) -> np.ndarray:
@@ -418,7 +418,7 @@ def _with_rates(system: HybridSystem, names: Sequence[str]) -> list[str]:
 
 def _moving(system: HybridSystem, x: np.ndarray) -> bool:
     """Whether a closed grip moves."""
-    return any(speed > REST for speed in system.grip_speeds(system.start_statuses(), x).values())
+    return any(speed > REST for speed in grip_speeds(system, system.start_statuses(), x).values())
 
 
 def _axis(system: HybridSystem, name: str, values: Any) -> np.ndarray:

@@ -14,15 +14,13 @@ import numpy as np
 from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
+from saltus.hybrid._closed import consistent
 from saltus.hybrid._readings import reading_names, state_by_readings
 from saltus.hybrid._symmetry import Symmetry
 from saltus.mechanism import Dynamics, Mechanism, derive
 
 ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
-
-# A contact nearer to the ground than this, m, is on it, and one slower than this, m/s, at rest.
-REST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -301,25 +299,7 @@ class HybridSystem:
         rolling
             Let nothing slip that is on the ground to stay, whatever its friction.
         """
-        x, statuses = self.state(state), self.start_statuses(mode)
-        nq, names = self.mechanism.nq, list(self.mechanism.velocities)
-        for name in keep:
-            if name not in names:
-                raise unknown_name("velocity", name, names, self.name)
-        M, J = (np.array(part, dtype=float) for part in self.grip_rows(statuses)(x, self.parameter_values))
-        if self.ideal_units or rolling:
-            J = np.vstack([J, self._rolling_rows(x, rolling)])
-        if J.size:
-            free = [k for k, name in enumerate(names) if name not in keep]
-            v, MJ = x[nq:], np.linalg.solve(M[np.ix_(free, free)], J[:, free].T)
-            v[free] -= MJ @ np.linalg.lstsq(J[:, free] @ MJ, J @ v, rcond=1e-12)[0]
-            left = float(np.abs(J @ v).max())
-            if left > 1e-9 * max(1.0, float(np.abs(v).max())):
-                raise InputError(
-                    f"start of {self.name}: with {', '.join(keep) or 'nothing'} kept, what is closed still moves at "
-                    f"{left:.6g} m/s; keep fewer velocities"
-                )
-        return x
+        return consistent(self, self.state(state), self.start_statuses(mode), keep, rolling)
 
     @cached_property
     def ideal_units(self) -> list[int]:
@@ -329,67 +309,6 @@ class HybridSystem:
             for k, (unit, values) in enumerate(zip(self.units, self.unit_coefficients, strict=True))
             if unit.kind in GROUNDS and values[0] == math.inf
         ]
-
-    def ground_motion(self) -> Any:
-        """Gap, normal speed and tangential speed of each ground contact, a function of state and parameters."""
-
-        def made() -> Any:
-            d, found = self.dynamics, []
-            for unit in self.units:
-                if unit.kind in GROUNDS:
-                    along, normal, *side = (d.row(row)[0] @ d.v for _, row in unit.rows)
-                    found += [unit.clearance, normal, ca.norm_2(ca.vertcat(along, *side))]
-            return ca.Function("ground_motion", [d.x, d.p], [ca.vertcat(*found)])
-
-        return self.once("ground_motion", made)
-
-    def slipping(self, x: np.ndarray, *, ideal: bool = True) -> dict[str, float]:
-        """Speed, m/s, of every ground contact that slips at a state, on the ground to stay; of ``ideal`` ones alone."""
-        motion = np.array(self.ground_motion()(x, self.parameter_values), dtype=float).reshape(-1, 3)
-        places = [k for k, unit in enumerate(self.units) if unit.kind in GROUNDS]
-        return {
-            self.units[k].name: float(speed)
-            for k, (gap, normal, speed) in zip(places, motion, strict=True)
-            if (k in self.ideal_units or not ideal) and gap <= REST and abs(normal) <= REST and speed > REST
-        }
-
-    def _rolling_rows(self, x: np.ndarray, every: bool) -> np.ndarray:
-        """Jacobian of the ground contacts that slip on the ground, ideal ones or all."""
-        if not any(unit.kind in GROUNDS for unit in self.units):
-            return np.zeros((0, self.mechanism.nv))
-        d, slips = self.dynamics, self.slipping(x, ideal=not every)
-        rows = [position for unit in self.units if unit.name in slips for _, position in unit.rows]
-        if not rows:
-            return np.zeros((0, self.mechanism.nv))
-        J = self.once(
-            f"rolling_rows {', '.join(slips)}",
-            lambda: ca.Function("rolling_rows", [d.x, d.p], [ca.vertcat(*(d.row(position)[0] for position in rows))]),
-        )
-        return np.array(J(x, self.parameter_values), dtype=float)
-
-    def grip_speeds(self, statuses: Sequence[int], x: np.ndarray) -> dict[str, float]:
-        """Speed of every closed grip at a state, m/s."""
-        closed = [
-            unit.name for unit, status in zip(self.units, statuses, strict=True) if unit.kind == GRIP and status == 1
-        ]
-        if not closed:
-            return {}
-        J = np.array(self.grip_rows(statuses)(x, self.parameter_values)[1], dtype=float)
-        speeds = (J @ x[self.mechanism.nq :]).reshape(-1, 2)
-        return dict(zip(closed, map(float, np.hypot(*speeds.T)), strict=True))
-
-    def grip_rows(self, statuses: Sequence[int]) -> Any:
-        """Mass matrix and Jacobian of the closed grips, a function of state and parameters."""
-        d = self.dynamics
-        rows = [
-            position
-            for unit, status in zip(self.units, statuses, strict=True)
-            if unit.kind == GRIP and status == 1
-            for _, position in unit.rows
-        ]
-        J = d.row(ca.vertcat(*rows))[0] if rows else ca.SX.zeros(0, d.v.numel())
-        name = f"grip_rows {tuple(statuses)}"
-        return self.once(name, lambda: ca.Function("grip_rows", [d.x, d.p], [d.M, J]))
 
     def guard_sides(self, t: float, x: np.ndarray, values: np.ndarray) -> list[int]:
         """On which side of zero each guard begins: 1 or -1.

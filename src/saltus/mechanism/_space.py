@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import casadi as ca
 import numpy as np
@@ -132,6 +132,8 @@ class _Mounted:
     at: Vector = ORIGIN
     turn: Any = None
 
+    unit: ClassVar[str]
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", _unit(self.axis, f"joint {self.name}"))
 
@@ -141,7 +143,7 @@ class _Mounted:
 
     @property
     def coordinates(self) -> tuple[tuple[str, str], ...]:
-        raise NotImplementedError
+        return ((self.name, self.unit),)
 
     def rates(self, q: list[Any], v: list[Any]) -> list[Any]:
         return v
@@ -161,9 +163,7 @@ class Hinge(_Mounted):
         Where the joint's frame is in the parent, m, and how it is turned there, a rotation matrix.
     """
 
-    @property
-    def coordinates(self) -> tuple[tuple[str, str], ...]:
-        return ((self.name, "rad"),)
+    unit = "rad"
 
     def relative(self, q: list[Any]) -> tuple[Any, Any]:
         return _turn(self.turn) @ rotation(self.axis, q[0]), column(self.at)
@@ -176,9 +176,7 @@ class Hinge(_Mounted):
 class Slider(_Mounted):
     """Slide along an axis fixed in the parent, without turning; arguments as for a hinge, the coordinate in m."""
 
-    @property
-    def coordinates(self) -> tuple[tuple[str, str], ...]:
-        return ((self.name, "m"),)
+    unit = "m"
 
     def relative(self, q: list[Any]) -> tuple[Any, Any]:
         turn = _turn(self.turn)
