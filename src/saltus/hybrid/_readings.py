@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.errors import InputError
+from saltus.hybrid._closed import REST
 from saltus.mechanism import position_of
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 # Newton steps, what counts as reached, and what is told apart from rounding.
 _STEPS, _REACHED = 100, 1e-13
-
-# A contact this near to the ground, m, stays on it.
-_ON_GROUND = 1e-9
 
 
 def reading_names(system: HybridSystem) -> list[str]:
@@ -77,7 +75,7 @@ def state_by_readings(
     q, v = start[: m.nq].copy(), start[m.nq :].copy()
     values, _, gaps, _, _ = (np.array(part, dtype=float) for part in slopes(q, p))
     wanted = np.array([told.get(name, value) for name, value in zip(names, values.ravel(), strict=True)])
-    closed = np.flatnonzero(np.abs(gaps.ravel()) <= _ON_GROUND)
+    closed = np.flatnonzero(np.abs(gaps.ravel()) <= REST)
     coordinates = [list(m.coordinates).index(name) for name in kept if name in m.coordinates]
     q = _positions(system, q, wanted, closed, coordinates, slopes, told)
     _, J, G = (np.array(part, dtype=float) for part in rows(q, p))
