@@ -284,3 +284,47 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.urdf").write_bytes(b"\xff\xfe<robot/>")
     with pytest.raises(InputError, match="UTF-8"):
         read_urdf(tmp_path / "bytes.urdf")
+
+
+UNREAD = {
+    "a continuous joint with half a limit": robot(
+        BASE, ROD, joint("j", "base", "a", "continuous", more='<limit effort="3"/>')
+    ),
+    "a weld with a limit": robot(
+        BASE, ROD, link("b"), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more='<limit lower="0"/>')
+    ),
+    "dynamics without numbers": robot(BASE, ROD, joint("j", "base", "a", more=LIMIT + "<dynamics/>")),
+    "half a safety controller": robot(
+        BASE, ROD, joint("j", "base", "a", more=LIMIT + '<safety_controller soft_lower_limit="-1"/>')
+    ),
+    "no name": GOOD.replace(' name="r"', ""),
+    "spaces around names": robot(link(" base "), ROD, joint("j", "base", "a ")),
+    "products of inertia left out": GOOD.replace(' ixy="0" ixz="0" iyz="0"', ""),
+    "nothing to be seen": robot(BASE, link("a", more="<visual><geometry/></visual>"), joint("j", "base", "a")),
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+def test_what_pinocchio_would_not_read_is_read(case, capfd):
+    assert not [finding for finding in lint_urdf(UNREAD[case]) if finding.level == "error"]
+    mechanism = read_urdf(UNREAD[case])
+    assert list(mechanism.coordinates) == ["j"]
+    assert mechanism.parameters["a_mass"].value == 1
+    assert capfd.readouterr() == ("", "")  # the parser below prints what it does not like
+
+
+@pytest.mark.parametrize(
+    "joints",
+    [
+        joint("j", "base", "a", "floating", more="").replace("<origin", '<origin rpy="0 0 1"'),
+        joint("j", "base", "a", "floating", more="") + link("b") + joint("k", "base", "b", "floating", more=""),
+    ],
+)
+def test_a_link_floats_from_the_origin_alone(joints):
+    with pytest.raises(InputError, match="floats where it cannot"):
+        read_urdf(robot(BASE, ROD, joints))
+
+
+def test_an_inertia_of_rounding_is_none():
+    text = robot(BASE, link("a", com="1 0 0", moments=(0, 0, 0), products=(2e-35, 0, 0)), joint("j", "base", "a"))
+    assert [finding.what for finding in lint_urdf(text)] == ["its inertia is zero"]

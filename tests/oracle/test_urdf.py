@@ -249,3 +249,51 @@ def test_a_floating_joint_is_a_free_flyer():
     d = derive(other)
     pair.function = ca.Function("f", [d.q, d.v, d.u, d.p], [d.free_acceleration, d.M, d.damping])
     assert pair.error(10) < 1e-9
+
+
+LINK = (
+    '<link name="{}"><inertial><origin xyz="0.3 0.1 0"/><mass value="1"/>'
+    '<inertia ixx="0.1" iyy="0.12" izz="0.13" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="{}" type="revolute"><origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/>'
+    '<parent link="{}"/><child link="{}"/>'
+    '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="3" velocity="2"/></joint>'
+)
+
+
+@pytest.mark.parametrize("free_flyer", [False, True])
+@pytest.mark.parametrize("names", [("world", "a", "b"), ("base", "world", "b"), ("base", "a", "world")])
+def test_a_link_may_be_named_world(names, free_flyer):
+    base, a, b = names
+    links = "".join(map(LINK.format, names))
+    text = f'<robot name="r">{links}{JOINT.format("i", base, a)}{JOINT.format("j", a, b)}</robot>'
+    pair = Pair(text, free_flyer=free_flyer)
+    q, v, _ = pair.states(3)
+    d = derive(pair.mechanism)
+    acceleration = ca.Function("a", [d.q, d.v, d.u, d.p], [d.free_acceleration])
+    other = text.replace('"world"', '"ground"')
+    same = derive(read_urdf(other, free_flyer=free_flyer))
+    expected = ca.Function("a", [same.q, same.v, same.u, same.p], [same.free_acceleration])
+    for k in range(3):
+        ours = np.array(acceleration(q[:, k], v[:, k], 0, pair.p))
+        assert np.allclose(ours, np.array(expected(q[:, k], v[:, k], 0, pair.p)), rtol=1e-12, atol=1e-12)
+        data, (theirs, rates) = pair.model.createData(), pair.configuration(q[:, k], v[:, k])
+        M = pin.crba(pair.model, data, theirs)
+        assert np.isfinite(ours).all()
+        kinetic = float(ca.Function("K", [d.q, d.v, d.p], [d.kinetic])(q[:, k], v[:, k], pair.p))
+        assert np.isclose(kinetic, rates @ (np.triu(M) + np.triu(M, 1).T) @ rates / 2)
+
+
+@pytest.mark.parametrize("name", ["universe", "root_joint", " spaced ", "world"])
+@pytest.mark.parametrize("free_flyer", [False, True])
+def test_joints_may_have_the_names_of_pinocchio(name, free_flyer):
+    def acceleration(joint):
+        text = f'<robot name="r">{LINK.format("base")}{LINK.format("a")}{JOINT.format(joint, "base", "a")}</robot>'
+        m = read_urdf(text, free_flyer=free_flyer)
+        d, random = derive(m), np.random.default_rng(1)
+        p = [parameter.value for parameter in m.parameters.values()]
+        q, v = random.uniform(-1, 1, m.nq), random.uniform(-1, 1, m.nv)
+        return np.array(ca.Function("a", [d.q, d.v, d.u, d.p], [d.free_acceleration])(q, v, 0, p))
+
+    assert np.array_equal(acceleration(name), acceleration("j"))

@@ -12,7 +12,8 @@ import pytest
 from saltus import robots
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem, as_urdf, write_urdf
-from saltus.mechanism import Cylinder, Fixed, Floating, Mechanism, Prismatic, Revolute, lint_urdf, read_urdf
+from saltus.mechanism import Cylinder, Fixed, Floating, Hinge, Mechanism, Prismatic, Revolute, lint_urdf, read_urdf
+from saltus.mechanism._space import rotation
 
 pin = pytest.importorskip("pinocchio")
 
@@ -194,3 +195,31 @@ def test_a_thruster_is_left_out():
     body = m.body("b", Prismatic("s", axis=(0, 1)), mass=1.0)
     m.thruster("jet", m.point("nozzle", body), (0, 1))
     assert as_urdf(m).left_out == ["thruster jet: URDF has motors of joints only"]
+
+
+def test_names_and_turns_that_could_be_lost():
+    m = Mechanism("r", dimension=3)
+    m.gravity = m.parameter("g", 9.81, "m/s^2")
+    angle = m.parameter("angle", 0.3, "rad")
+    first = m.body("a", Hinge("b_fixed", (0, 1, 0), turn=rotation((0, 0, 1), angle)), mass=1, inertia=(0.1, 0.2, 0.25))
+    m.weld("b", first, (0.1, 0, 0.2), mass=1, inertia=(0.1, 0.1, 0.1))
+    model = pin.buildModelFromXML(as_urdf(m).text)
+    assert list(model.names) == ["universe", "b_fixed"]
+    assert np.allclose(model.jointPlacements[1].rotation[:2, 0], [np.cos(0.3), np.sin(0.3)])
+
+
+def test_no_body_is_the_world():
+    m = Mechanism("r")
+    with pytest.raises(InputError, match="cannot be named 'world'"):
+        m.body("world", Revolute("a"), mass=1.0, inertia=0.1)
+
+
+def test_a_root_named_world_is_written_and_read_again():
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = '<joint name="j" type="continuous"><parent link="world"/><child link="a"/></joint>'
+    text = f'<robot name="r"><link name="world"/><link name="a">{inertial}</link>{joint}</robot>'
+    for _ in range(3):
+        m = read_urdf(text)
+        assert list(m.coordinates) == ["j"]
+        assert "a_mass" in m.parameters
+        text = as_urdf(m).text

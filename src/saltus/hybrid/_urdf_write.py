@@ -168,7 +168,7 @@ class _Writer:
             axis = (0.0, -float(joint.sense), 0.0)
             self.joints.append(_Placed(joint.angle, "continuous", parent, child, axis=axis, coordinate=joint.angle))
         elif isinstance(joint, FreeFlyer):
-            self.joints.append(_Placed(f"{child}_free", "floating", parent, child))
+            self.joints.append(_Placed(self._joint_name(f"{child}_free"), "floating", parent, child))
         else:
             self.joints.append(self._one(joint, parent, child))
 
@@ -180,7 +180,7 @@ class _Writer:
             )
         at, turn = self.place(joint.at), self._turn(joint)
         if isinstance(joint, Fixed | Weld):
-            return _Placed(f"{child}_fixed", "fixed", parent, child, at, turn)
+            return _Placed(self._joint_name(f"{child}_fixed"), "fixed", parent, child, at, turn)
         if isinstance(joint, Revolute):
             axis = (0.0, -float(joint.sense), 0.0)
             return _Placed(joint.name, "continuous", parent, child, at, turn, axis, joint.name)
@@ -197,7 +197,13 @@ class _Writer:
     def _turn(self, joint: Any) -> tuple[float, float, float]:
         if self.flat:
             return 0.0, -self.value(getattr(joint, "offset", 0)) + 0.0, 0.0
-        return (0.0, 0.0, 0.0) if joint.turn is None else _angles(np.array(ca.DM(ca.SX(joint.turn)), dtype=float))
+        return (0.0, 0.0, 0.0) if joint.turn is None else _angles(self.value(joint.turn))
+
+    def _joint_name(self, name: str) -> str:
+        """A name for a joint without a coordinate, which no coordinate has."""
+        while name in self.mechanism.coordinates or any(joint.name == name for joint in self.joints):
+            name += "_"
+        return name
 
     def _between(self, name: str) -> str:
         """A link of no body, between two joints."""

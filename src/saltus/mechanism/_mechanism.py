@@ -14,6 +14,9 @@ from saltus.mechanism._joints import Fixed, Joint, Pose
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
 from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint, Weld, column, cross, follow
 
+# What does not move, and no body may be named.
+WORLD = "world"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -150,9 +153,9 @@ class Mechanism:
         self._damping: list[tuple[str, Any]] = []
         self.stored: Any = ca.SX(0)
         if dimension == 2:
-            self.world = Body("world", Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
+            self.world = Body(WORLD, Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
         else:
-            self.world = Body("world", Frame(ca.SX.zeros(3), ca.SX.eye(3)), 0, 0, (0, 0, 0), WORLD_MOTION)
+            self.world = Body(WORLD, Frame(ca.SX.zeros(3), ca.SX.eye(3)), 0, 0, (0, 0, 0), WORLD_MOTION)
 
     def __repr__(self) -> str:
         return f"<Mechanism {self.name}: {len(self.bodies)} bodies, coordinates {', '.join(self.coordinates)}>"
@@ -202,6 +205,8 @@ class Mechanism:
         In space the inertia is a matrix, or three moments about the axes of the body.
         """
         self._new(name, self.bodies, "body")
+        if name == WORLD:
+            raise InputError(f"a body of {self.name} cannot be named {name!r}: that is what does not move")
         com = (0,) * self.dimension if com is None else com
         if (self.dimension == 3) != hasattr(joint, "relative") or len(com) != self.dimension:
             raise InputError(

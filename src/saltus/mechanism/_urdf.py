@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from saltus.errors import unknown_name
-from saltus.mechanism._mechanism import Body, Mechanism
+from saltus.mechanism._mechanism import WORLD, Body, Mechanism
 from saltus.mechanism._shapes import Box, Cylinder, Sphere
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld
 from saltus.mechanism._urdf_file import Description, Inertial, JointEntry, Visual, describe, exact
 from saltus.mechanism._urdf_lint import ERROR, judge, refuse
-from saltus.mechanism._urdf_pinocchio import pinocchio_model
+from saltus.mechanism._urdf_pinocchio import file_name, model_name, pinocchio_model
 
 MESHES = ("ignore", "check")
 _ROUND: dict[str, Any] = {"cylinder": Cylinder, "sphere": Sphere}
@@ -63,7 +63,8 @@ def read_urdf(
 
     Coordinates are named after the joints, actuators and bodies and points after joints and links; every character that
     is not a letter, digit or underscore becomes an underscore. A joint whose name is taken (by another,
-    or by a free-flyer: x, y, z, qw, ..., roll, pitch, yaw) gets ``_joint`` at its end, and then a number.
+    or by a free-flyer: x, y, z, qw, ..., roll, pitch, yaw) gets ``_joint`` at its end, and then a number; a link
+    so, or named world, gets ``_link``.
     Parameters of a link that moves: ``<link>_mass`` (kg) and, where not zero, ``<link>_com_x`` to ``_z`` (m) and
     ``<link>_ixx`` to ``_izz`` (kg m^2, about the centre of mass in the link's axes); of a joint, ``<joint>_effort`` and
     ``<joint>_damping``; and gravity, ``g``. Boxes, cylinders and spheres that are seen become shapes; meshes do not.
@@ -106,7 +107,8 @@ class _Reader:
         self.source = description.where
         m.gravity = m.parameter("g", 9.81, "m/s^2", "gravity, along -z")
         self.coordinates = self._coordinates()
-        self.links = _distinct(description.links, ())
+        # last the one that cannot keep its name, so that it takes no other's
+        self.links = _distinct(sorted(description.links, key=lambda name: name == WORLD), (WORLD,), "link")
         self.bodies: dict[str, Body] = {}
         self.moving: set[str] = set()
         self.limits: list[JointLimits] = []
@@ -119,7 +121,7 @@ class _Reader:
         for frame in frames:
             if frame.type == pin.FrameType.BODY:
                 above = frames[frame.parentFrame]
-                joint = self.description.joints.get(above.name)
+                joint = self.description.joints.get(file_name(above.name))
                 self._link(frame.name, joint, None if joint is None else self._placement(above, frames))
         return Imported(self.mechanism, tuple(self.limits), tuple(self.skeleton))
 
@@ -127,7 +129,7 @@ class _Reader:
         """The coordinate of each moving joint."""
         moving = [joint.name for joint in self.description.joints.values() if joint.moves and joint.type != "floating"]
         floats = self.free_flyer or any(joint.type == "floating" for joint in self.description.joints.values())
-        return _distinct(moving, _TAKEN if floats else ())
+        return _distinct(moving, _TAKEN if floats else (), "joint")
 
     def _placement(self, above: Any, frames: Any) -> Any:
         """Where a joint is in its parent link: pinocchio has both as seen from the moving joint before them."""
@@ -167,7 +169,7 @@ class _Reader:
         turn = None if np.array_equal(matrix, np.eye(3)) else matrix
         if joint.type == "fixed":
             return Weld(at, turn)
-        index = self.model.getJointId(joint.name)
+        index = self.model.getJointId(model_name(joint.name))
         subspace = self._subspace(index)
         kind, axis = (Slider, subspace[:3]) if joint.type == "prismatic" else (Hinge, subspace[3:])
         x, y, z = map(float, axis)
@@ -217,7 +219,7 @@ class _Reader:
 
     def _drive(self, joint: JointEntry, coordinate: str) -> None:
         """The actuator, damping and limits of a joint."""
-        m, index = self.mechanism, self.model.getJointId(joint.name)
+        m, index = self.mechanism, self.model.getJointId(model_name(joint.name))
         unit = "N" if joint.type == "prismatic" else "N m"
         length = "m" if joint.type == "prismatic" else "rad"
         place = self.model.joints[index].idx_v
@@ -244,14 +246,14 @@ def identifier(name: str) -> str:
     return f"_{text}" if text[:1].isdigit() else text
 
 
-def _distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+def _distinct(names: Iterable[str], taken: Iterable[str], kind: str) -> dict[str, str]:
     """Identifiers for names, all different, none taken and none the rate of another."""
     made: dict[str, str] = {}
     used = set(taken)
     for name in names:
         base = wanted = identifier(name)
         if wanted in used or f"d{wanted}" in used:
-            wanted = base = f"{base}_joint"
+            wanted = base = f"{base}_{kind}"
         number = 2
         while wanted in used or f"d{wanted}" in used:
             wanted, number = f"{base}_{number}", number + 1

@@ -76,13 +76,14 @@ class Link:
 
 @dataclass(frozen=True)
 class JointEntry:
-    """A joint as written, ``origin`` (m) in the parent link; a limit that is not given is None."""
+    """A joint as written, ``origin`` (m) and ``rpy`` (rad) in the parent link; a limit that is not given is None."""
 
     name: str
     type: str
     parent: str
     child: str
     origin: np.ndarray
+    rpy: np.ndarray
     axis: np.ndarray
     lower: float | None
     upper: float | None
@@ -210,7 +211,7 @@ def _numbers(node: Node | None, key: str, default: tuple[float, ...] | None, whe
         return default
     assert node is not None
     try:
-        values = tuple(map(float, given.split()))
+        values = () if "_" in given else tuple(map(float, given.split()))
     except ValueError:
         values = ()
     wanted = 1 if default is None else len(default)
@@ -281,6 +282,7 @@ def _joint(node: Node, where: str) -> JointEntry:
         parent=_end(node, "parent", where),
         child=_end(node, "child", where),
         origin=np.array(_numbers(node.child("origin"), "xyz", (0.0, 0.0, 0.0), where)),
+        rpy=np.array(_numbers(node.child("origin"), "rpy", (0.0, 0.0, 0.0), where)),
         axis=np.array(_numbers(node.child("axis"), "xyz", (1.0, 0.0, 0.0), where)),
         lower=_one(limit, "lower", where),
         upper=_one(limit, "upper", where),

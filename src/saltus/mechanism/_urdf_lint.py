@@ -95,6 +95,7 @@ def _structure(description: Description, free_flyer: bool) -> Iterator[Finding]:
         yield wrong(
             f"{kind} {name}", "its name is given more than once", "", f"give every {kind} a name of its own", line
         )
+    floating = [joint.name for joint in description.joints.values() if joint.type == "floating"]
     for joint in description.joints.values():
         where = f"joint {joint.name}"
         for end in (joint.parent, joint.child):
@@ -109,7 +110,10 @@ def _structure(description: Description, free_flyer: bool) -> Iterator[Finding]:
             advice = "remove <mimic>, or read it with lint=False: the joint then moves by itself"
             value = f"mimic {joint.mimics}"
             yield Finding(ERROR, where, "follows another joint, which is a loop", value, advice, joint.line)
-        if joint.type == "floating" and (free_flyer or joint.parent not in description.roots or joint.origin.any()):
+        placed = joint.origin.any() or joint.rpy.any()
+        if joint.type == "floating" and (
+            free_flyer or floating != [joint.name] or joint.parent not in description.roots or placed
+        ):
             advice = "only one link may be free, from the root's own origin, and only if the root is not"
             yield wrong(where, "floats where it cannot", f"on {joint.parent}", advice, joint.line)
     yield from _loops(description)
@@ -232,7 +236,8 @@ def _inertia(where: str, inertial: Inertial, joints: list[np.ndarray]) -> Iterat
     line, moments = inertial.line, np.linalg.eigvalsh(inertial.inertia)
     largest = float(np.abs(moments).max())
     value = ", ".join(f"{moment:.4g}" for moment in moments) + " kg m^2"
-    if largest == 0:
+    none = 1e-18 * inertial.mass  # what rounding leaves: a body smaller than 1e-9 m
+    if largest <= none:
         if inertial.mass > 0:
             advice = "right for a point mass only: give moments about the centre of mass"
             yield Finding(WARNING, where, "its inertia is zero", f"mass {inertial.mass:g} kg", advice, line)
@@ -240,7 +245,7 @@ def _inertia(where: str, inertial: Inertial, joints: list[np.ndarray]) -> Iterat
     if inertial.mass == 0:
         yield Finding(ERROR, where, "has inertia but no mass", value, "give it a mass", line)
         return
-    if moments[0] < -1e-9 * largest:
+    if moments[0] < -max(1e-9 * largest, none):
         advice = "principal moments must be positive: check the signs of ixy, ixz, iyz"
         yield Finding(ERROR, where, "its inertia is not positive definite", value, advice, line)
         return

@@ -8,7 +8,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from saltus.errors import InputError, SaltusError
-from saltus.mechanism._urdf_file import Description, Node, parsed
+from saltus.mechanism._urdf_file import INERTIA_ENTRIES, Description, Node, parsed
+
+_JOINT = "joint "
 
 
 def pinocchio_model(description: Description, *, free_flyer: bool) -> Any:
@@ -17,7 +19,7 @@ def pinocchio_model(description: Description, *, free_flyer: bool) -> Any:
         import pinocchio as pin
     except ImportError as error:
         raise SaltusError(f"reading URDF needs pinocchio, which cannot be loaded ({error}): pip install pin") from None
-    text = _mended(description)
+    text = _plain(description)
     try:
         if free_flyer:
             return pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
@@ -52,30 +54,49 @@ def motionless(model: Any) -> tuple[list[str], list[str]]:
 
 
 def _joints(model: Any, places: set[Any]) -> list[str]:
-    """Names of the joints that velocities belong to; the first is none, it is the world's."""
+    """Names of the joints that velocities belong to, "" for a free root; the first is none, it is the world's."""
     joints = list(zip(model.names, model.joints, strict=True))[1:]
-    return [name for name, joint in joints if places & set(range(joint.idx_v, joint.idx_v + joint.nv))]
+    return [file_name(name) for name, joint in joints if places & set(range(joint.idx_v, joint.idx_v + joint.nv))]
 
 
-def _mended(description: Description) -> str:
-    """The text, with limits added where they are lacking: pinocchio would not read it, and nothing here needs them."""
-    lacking = [
-        joint
-        for joint in description.joints.values()
-        if joint.type in ("revolute", "prismatic") and (joint.effort is None or joint.velocity is None)
-    ]
-    if not lacking:
-        return description.text
+def model_name(joint: str) -> str:
+    """What a joint of the file is called in the model, where "universe" and "root_joint" are pinocchio's own."""
+    return _JOINT + joint
+
+
+def file_name(frame: str) -> str:
+    """What a joint of the model is called in the file, "" if it is not from there."""
+    return frame.removeprefix(_JOINT) if frame.startswith(_JOINT) else ""
+
+
+def _plain(description: Description) -> str:
+    """Links with their inertials and joints with their places, axes and limits: what pinocchio is asked about.
+
+    What it would not read, and nothing here needs, is left out or filled in: limits that are lacking, entries of
+    inertias that are zero by not being there, spaces around names, and all that is only seen.
+    """
     root = parsed(description.text, description.where)
-    names = {joint.name for joint in lacking}
-    for node in root.all("joint"):
-        if node.attributes["name"].strip() in names:
-            limit = node.child("limit")
-            if limit is None:
-                limit = Node("limit", {}, node.line)
-                node.children.append(limit)
-            limit.attributes.update({key: limit.attributes.get(key, "0") for key in ("effort", "velocity")})
-    return _written(root)
+    plain = Node("robot", {"name": "robot"}, root.line)
+    for link in root.all("link"):
+        made = Node("link", {"name": link.attributes["name"].strip()}, link.line)
+        inertial = link.child("inertial")
+        if inertial is not None:
+            made.children = [part for tag in ("origin", "mass", "inertia") if (part := inertial.child(tag)) is not None]
+            for inertia in made.all("inertia"):
+                inertia.attributes = {entry: inertia.attributes.get(entry, "0") for entry in INERTIA_ENTRIES}
+            made.children = [Node("inertial", {}, inertial.line, made.children)]
+        plain.children.append(made)
+    for joint in root.all("joint"):
+        name, kind = joint.attributes["name"].strip(), joint.attributes["type"]
+        parts = [part for tag in ("origin", "axis") if (part := joint.child(tag)) is not None]
+        entry = description.joints[name]
+        parts += [Node("parent", {"link": entry.parent}, joint.line), Node("child", {"link": entry.child}, joint.line)]
+        if kind in ("revolute", "prismatic", "continuous"):
+            given = joint.child("limit")
+            limits = {"effort": "0", "velocity": "0", **({} if given is None else given.attributes)}
+            parts.append(Node("limit", limits, joint.line))
+        plain.children.append(Node("joint", {"name": model_name(name), "type": kind}, joint.line, parts))
+    return _written(plain)
 
 
 def _written(node: Node) -> str:
