@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import null_space
 
 from saltus.errors import InputError
 from saltus.hybrid._closed import REST
@@ -61,15 +62,20 @@ def _functions(system: HybridSystem) -> tuple[Any, Any, Any]:
 
 
 def state_by_readings(
-    system: HybridSystem, start: np.ndarray, told: Mapping[str, float], kept: Sequence[str]
+    system: HybridSystem,
+    start: np.ndarray,
+    told: Mapping[str, float],
+    kept: Sequence[str],
+    given: Sequence[str] | None = None,
 ) -> np.ndarray:
     """The state nearest to a start in which readings and their rates are as told.
 
-    Readings that are not told stay as they are at the start, and their rates zero; so do coordinates and velocities
-    that are ``kept``. What is on the ground at the start stays on it, and rolls or stands there.
+    Readings that are not told stay as they are at the start, and their rates zero, as far as what is told allows it;
+    coordinates and velocities that are ``kept`` stay as they are. What is on the ground at the start stays on it, and
+    rolls or stands there. Of what is told, the names in ``given``, or all, are the user's, and give way to nothing.
     """
     m, p = system.mechanism, system.parameter_values
-    names = list(m.readings)
+    names, given = list(m.readings), list(told if given is None else given)
     functions = system.once("reading_functions", lambda: _functions(system))
     _, slopes, rows = functions
     q, v = start[: m.nq].copy(), start[m.nq :].copy()
@@ -82,20 +88,18 @@ def state_by_readings(
     own = [J[system.first_rows[k] : system.first_rows[k + 1]] for k in closed]
     rates = np.array([told.get(f"d{name}", 0.0) for name in names])
     velocities = [list(m.velocities).index(name) for name in kept if name in m.velocities]
-    hard = [G[names.index(name[1:])] for name in told if name[1:] in names and name not in names]
-    A = np.vstack([*hard, np.eye(m.nv)[velocities], *own, G]) if m.nv else G
-    right = np.concatenate(
-        [
-            [told[name] for name in told if name[1:] in names and name not in names],
-            v[velocities],
-            np.zeros(sum(map(len, own))),
-            rates,
-        ]
-    )
+    asked = [k for k, name in enumerate(names) if f"d{name}" in given]
+    A = np.vstack([G[asked], np.eye(m.nv)[velocities], *own])
+    right = np.concatenate([rates[asked], v[velocities], np.zeros(sum(map(len, own)))])
     free = np.where(np.isin(np.arange(m.nv), velocities), v, 0.0)
     v = free + np.linalg.lstsq(A, right - A @ free, rcond=1e-12)[0]
-    _check(system, np.concatenate([q, v]), told, functions[0])
-    return np.concatenate([q, v])
+    # what is left free brings the other rates as near as it can
+    left = null_space(A, rcond=1e-12) if len(A) else np.eye(m.nv)
+    v += left @ np.linalg.lstsq(G @ left, rates - G @ v, rcond=1e-12)[0]
+    x = np.concatenate([q, v])
+    _check(system, x, {name: told[name] for name in given}, functions[0])
+    _check_kept(system, x, start, kept)
+    return x
 
 
 def _positions(
@@ -141,7 +145,23 @@ def _check(system: HybridSystem, x: np.ndarray, told: Mapping[str, float], funct
         if name in m.readings and m.readings[name].wraps:
             off = (off + np.pi) % (2 * np.pi) - np.pi
         if not abs(off) <= 1e-9 * max(1.0, abs(told[name])):
-            raise InputError(
-                f"{name} of {system.name} cannot be {told[name]:g} with what else is told and the contacts where they "
-                f"were at the start; nearest: {value:g}"
-            )
+            raise _cannot_be(system, name, told[name], value)
+
+
+def _check_kept(system: HybridSystem, x: np.ndarray, start: np.ndarray, kept: Sequence[str]) -> None:
+    """Refuse coordinates and velocities that could not stay as they are told."""
+    for name in kept:
+        k = system.state_names.index(name)
+        told = start[k]
+        for place in system.mechanism.quaternions:
+            if place <= k < place + 4:
+                told /= np.linalg.norm(start[place : place + 4])
+        if not abs(x[k] - told) <= 1e-9 * max(1.0, abs(told)):
+            raise _cannot_be(system, name, told, x[k])
+
+
+def _cannot_be(system: HybridSystem, name: str, told: float, nearest: float) -> InputError:
+    return InputError(
+        f"{name} of {system.name} cannot be {told:g} with what else is told and the contacts where they "
+        f"were at the start; nearest: {nearest:g}"
+    )

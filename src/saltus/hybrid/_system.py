@@ -265,9 +265,12 @@ class HybridSystem:
                     raise unknown_name(kind, name, [*names, *readings], self.name)
                 else:
                     told[name] = _number(name, value)
+        kept = [name for name in given if name in names]
+        if any(place <= names.index(name) < place + 4 for name in kept for place in self.mechanism.quaternions):
+            # a posture told by a quaternion is not that of the default start
+            told = {name: value for name, value in told.items() if name in given or name not in self.mechanism.readings}
         if told:
-            kept = [name for name in given if name in names]
-            return state_by_readings(self, vector, told, kept)
+            return state_by_readings(self, vector, told, kept, [name for name in given if name in readings])
         return vector
 
     def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

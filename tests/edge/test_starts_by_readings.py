@@ -1,0 +1,51 @@
+"""Starts told by readings: what is told holds exactly, or is refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import saltus
+from saltus.errors import InputError
+
+
+@pytest.mark.parametrize("mu", [0.5, math.inf])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("claptrap", {"dx": 1.0}),
+        ("claptrap", {"dy": 1.0, "yaw": 1.0}),
+        ("claptrap", {"dx": 1.0, "pitch": 0.2, "dwheel": 0.0}),
+        ("claptrap_two_wheels", {"dleft_wheel": 1.0}),
+        ("claptrap_two_wheels", {"dleft_wheel": 1.0, "dright_wheel": -1.0}),
+        ("coin", {"dx": 1.0}),
+    ],
+)
+def test_a_velocity_that_is_told_is_kept_and_what_is_on_the_ground_rolls(name: str, told: dict, mu: float) -> None:
+    robot = saltus.robots.find_robot(name).with_parameters(mu=mu)
+    x = robot.state(told)
+    for key, value in told.items():
+        if key in robot.state_names:
+            assert x[robot.state_names.index(key)] == pytest.approx(value, abs=1e-12)
+    assert robot.slipping(x, ideal=False) == {}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"dx": 1.0, "dpsi": 3.0},
+        {"dz": 1.0, "pitch": 0.1},
+        {"psi": 5.0, "wheel": 1.0, "pitch": 0.2},
+        {"z": 0.15, "roll": 0.3},
+        {"qw": 0.9, "pitch": 0.1},
+    ],
+)
+def test_what_contradicts_itself_is_refused_and_not_averaged(told: dict) -> None:
+    with pytest.raises(InputError, match="cannot be"):
+        saltus.robots.claptrap().state(told)
+
+
+def test_a_posture_told_by_its_quaternion_is_not_that_of_the_default_start() -> None:
+    x = saltus.robots.claptrap().state({"qw": math.cos(0.05), "qy": math.sin(0.05)})
+    assert x[3:7] == pytest.approx([math.cos(0.05), 0.0, math.sin(0.05), 0.0], abs=1e-12)
