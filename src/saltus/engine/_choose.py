@@ -9,7 +9,7 @@ from saltus.engine import _layout as L
 from saltus.engine._flow import flow, set_inputs
 from saltus.engine._forces import make_plan, row_accelerations, set_gates
 from saltus.engine._guards import aim, first_speed, friction_of, set_ending, sizes
-from saltus.engine._slip import contact_forces, turning
+from saltus.engine._slip import contact_forces, tie_along, turning
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 
 REJECTED, UNDECIDED, CONSISTENT = range(3)
@@ -181,29 +181,55 @@ def _aim_beginning(I, D, unit):
                 low = middle
             else:
                 high = middle
-        _, growth = turning(I, D, unit, high)
-        if growth > best:
+        turn, growth = turning(I, D, unit, high)
+        # where forces become infinite the sign changes too, and a ground that pulls lets nothing slip
+        pressed = D[I[L.LAMS] + I[I[L.ROW] + unit] + 1] > 0.0
+        if pressed and growth > best and abs(turn) <= 1e-6 * growth:
             best, found, angle = growth, True, high
     if found:
+        tie_along(I, D, unit, math.cos(angle), math.sin(angle))
         ref = I[L.SLIDE] + 4 * unit
         D[ref], D[ref + 1] = math.cos(angle), math.sin(angle)
     return found
+
+
+# How often the directions of several slips that begin together are found anew, each from those of the others.
+ROUNDS = 20
 
 
 @compiled
 def aim_all(I, D):
     """Find the direction of every slip in space of the present statuses; whether each has one."""
     never_inline()
+    sizes(I, D, D[L.T], I[L.Y])
+    begin = 0
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
             continue
-        D[I[L.SLIDE] + 4 * unit + 2] = I[I[L.STILL] + unit]
-        sizes(I, D, D[L.T], I[L.Y])
+        ref = I[L.SLIDE] + 4 * unit
+        D[ref + 2] = I[I[L.STILL] + unit]
         set_ending(I, D, unit)
         if I[I[L.STILL] + unit] == 0:
             aim(I, D, unit, I[L.W_V], 0.0)
-        elif I[I[L.ENDED] + unit] < 0 and not _aim_beginning(I, D, unit):
-            return False
+        elif I[I[L.ENDED] + unit] < 0:
+            begin += 1
+            tie_along(I, D, unit, 0.0, 0.0)
+            continue
+        tie_along(I, D, unit, D[ref], D[ref + 1])
+    for _ in range(min(begin, 1) * (1 if begin < 2 else ROUNDS)):
+        apart = 0.0
+        for unit in range(I[L.NUNIT]):
+            if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
+                continue
+            ref = I[L.SLIDE] + 4 * unit
+            if I[I[L.STILL] + unit] == 0 or I[I[L.ENDED] + unit] >= 0:
+                continue
+            along, side = D[ref], D[ref + 1]
+            if not _aim_beginning(I, D, unit):
+                return False
+            apart = max(apart, abs(D[ref] - along), abs(D[ref + 1] - side))
+        if apart <= 1e-12:
+            break
     return True
 
 
@@ -305,6 +331,15 @@ def choose(I, D, t):
     return call_part(I[L.CHOOSE], I, D, t, 0.0, 0, 0, 0)
 
 
+@compiled
+def _gives_way(I):
+    """Whether what led here is a contact in space whose friction is exhausted, and that says what others say too."""
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == SPACE and I[I[L.ENDED] + unit] >= 0 and I[L.REDUNDANT] == 1:
+            return True
+    return False
+
+
 def choose_part(I, D, t, h, a, b, c):
     """The part behind `choose`."""
     code = present_terms(I, D, t)
@@ -314,7 +349,8 @@ def choose_part(I, D, t, h, a, b, c):
     consistent = undecided = 0
     for attempt in range(3):
         consistent, undecided = _enumerate(I, D, t)
-        if consistent + undecided > 0:
+        # one of several contacts that hold each other gives way in no direction alone: then others do so with it
+        if consistent > 0 or (undecided > 0 and not (attempt < 2 and _gives_way(I))):
             break
         if attempt == 1:
             # a guard that only grazed zero ended nothing

@@ -3,7 +3,7 @@
 import math
 
 from saltus._native import compiled, never_inline
-from saltus.contact._behaviour import edge, on_ground
+from saltus.contact._behaviour import edge, on_ground, slides
 from saltus.contact._joint import FREE, PLUS
 from saltus.contact._space import SLIP
 from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, SPACE, TEST
@@ -186,6 +186,18 @@ def meet(I, D, unit, side):
 
 
 @compiled
+def stop_with(I, D):
+    """Mark what slips in space, and has come to rest together with what was stopped; whether there is any."""
+    found = False
+    for unit in range(I[L.NUNIT]):
+        sliding = I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.STILL] + unit] == 0
+        if sliding and slip_speed(I, D, unit, I[L.GAP_V]) <= 10.0 * D[I[L.SLIDE] + 4 * unit + 3]:
+            I[I[L.STILL] + unit] = 1
+            found = True
+    return found
+
+
+@compiled
 def change_units(I, D, t, y):
     """Impacts, named statuses and tests that the fired guards of units ask for."""
     never_inline()
@@ -223,6 +235,9 @@ def change_units(I, D, t, y):
     if turned:
         stop_turning(I, D, t, y)
         kinematics(I, D, t, y)
+        if stop_with(I, D):
+            stop_turning(I, D, t, y)
+            kinematics(I, D, t, y)
     if striking:
         code = impact(I, D, t, y)
         if code != 0:

@@ -11,8 +11,9 @@ from saltus.contact._unit import GRIP, GROUND, JOINT, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._status import REDUNDANT
 
-# How often redundant friction is shared anew.
+# How often redundant friction is shared anew, unless none bears more than this part of what it can.
 MOST_SHARINGS = 30
+ENOUGH = 0.999
 
 
 @compiled
@@ -218,15 +219,21 @@ def _share(I, D, n, attempt):
         if not rubs or D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf:  # else it holds without limit
             continue
         for i in range(n):
-            row = I[I[L.ACTIVE_ROW] + i] - I[I[L.ROW] + unit]
-            if row == 0 or (kind == SPACE and row == 2):
-                bears = D[I[L.COEF] + L.COEFFICIENTS * unit]
-                if on_ground(kind):
-                    bears *= D[I[L.SOLVE] + (i + 1 - row) * w + n]
-                bears = max(bears, 1e-9 * largest)
-                share = abs(D[I[L.SOLVE] + i * w + n]) / bears
-                needed = needed or attempt == 0 or share > 1.0
-                D[I[L.WEIGHT] + i] = 1e-8 * bears / largest if attempt == 0 else D[I[L.WEIGHT] + i] / max(share, 1e-3)
+            if I[I[L.ACTIVE_ROW] + i] != I[I[L.ROW] + unit]:
+                continue
+            bears, friction = D[I[L.COEF] + L.COEFFICIENTS * unit], abs(D[I[L.SOLVE] + i * w + n])
+            if on_ground(kind):
+                bears *= D[I[L.SOLVE] + (i + 1) * w + n]
+            last = i
+            if kind == SPACE:
+                last = i + 2
+                friction = math.hypot(friction, D[I[L.SOLVE] + last * w + n])
+            bears = max(bears, 1e-9 * largest)
+            share = friction / bears
+            needed = needed or attempt == 0 or share > ENOUGH
+            for k in range(i, last + 1, 2):
+                weight = D[I[L.WEIGHT] + k]
+                D[I[L.WEIGHT] + k] = 1e-8 * bears / largest if attempt == 0 else weight / max(share, 1e-3)
     return needed
 
 
