@@ -257,7 +257,7 @@ def largest(
                 f"{OUTCOMES[made.outcome[0]]}"
             )
         before, after = float(values[k - 1]), float(values[k])
-        if abs(after - before) <= tolerance:
+        if abs(after - before) <= max(tolerance, 4 * math.ulp(max(abs(before), abs(after)))):
             return Largest(name, before, after, OUTCOMES[made.outcome[k]], runs)
         values = np.linspace(before, after, SECTIONS + 1)
 
@@ -381,6 +381,9 @@ class _Trial:
         function = ca.Function("aims", [d.x, d.p], [ca.vertcat(*(quantities[name] for name in self.within))])
         ends = columns(function, batch.states, batch.cases.parameters)[0]
         off = np.abs(ends - np.array([self.target[name] for name in self.within]))
+        readings = system.mechanism.readings
+        rounds = np.array([name in readings and bool(readings[name].wraps) for name in self.within])
+        off = np.where(rounds, np.abs((off + np.pi) % (2 * np.pi) - np.pi), off)  # the shorter way round
         back = (off <= np.array(list(self.within.values()))).all(axis=1) & (batch.status == "finished")
         returned = RETURNED + np.where(batch.saturated, LIMITED, 0) + np.where(slipped, SLIPPED, 0)
         outcome = np.where(back, returned, np.where(batch.status == "finished", LATE, FAILED))
@@ -411,8 +414,9 @@ def _with_rates(system: HybridSystem, names: Sequence[str]) -> list[str]:
     known, found = _quantities(system), []
     for name in names:
         if name in known:
-            rate = name if name in system.mechanism.velocities else f"d{name}"
-            found += [name, *(other for other in (rate[1:], rate) if other in known)]
+            # a rate is called d and what it is the rate of; wz of a free body is the rate of nothing
+            pair = (name[1:], name) if name.startswith("d") and name[1:] in known else (name, f"d{name}")
+            found += [name, *(other for other in pair if other in known)]
     return list(dict.fromkeys(found))
 
 
