@@ -12,7 +12,7 @@ from saltus.engine import _layout as L
 from saltus.engine._status import REDUNDANT
 
 # How often redundant friction is shared anew, unless none bears more than this part of what it can.
-MOST_SHARINGS = 30
+MOST_SHARINGS = 60
 ENOUGH = 0.999
 
 
@@ -184,9 +184,14 @@ def solve_forces(I, D, lam):
     if I[L.RANK] < n:
         for i in range(n):
             D[I[L.WEIGHT] + i] = 1.0
+        worst, power = math.inf, 1.0
         for attempt in range(MOST_SHARINGS):
-            if not _share(I, D, n, attempt):
+            share = _share(I, D, n, attempt, power)
+            if (attempt > 0 and share <= ENOUGH) or share == 0.0:
                 break
+            # larger steps while they help: where most of what each bears is not to be shared, weights change much
+            power = min(2.0 * power, 512.0) if share < worst else max(power / 8.0, 1.0)
+            worst = share
             _assemble(I, D, lam)
             eliminate(I, D, n, True)
     rows, pairs, ties = I[L.ACTIVE_ROW], I[L.ACTIVE_PAIR], I[L.ACTIVE_TIE]
@@ -201,40 +206,45 @@ def solve_forces(I, D, lam):
 
 
 @compiled
-def _share(I, D, n, attempt):
-    """Weights by which friction is shared better than in the present solution; whether there is need of any.
+def _borne(I, D, n, unit, largest):
+    """Where the friction of a unit that holds by it is among the unknown forces (-1: nowhere), that, and its limit."""
+    kind, status, mu = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], D[I[L.COEF] + L.COEFFICIENTS * unit]
+    rubs = (on_ground(kind) and holds(kind, status)) or (kind == JOINT and status == STUCK)
+    if rubs and mu < math.inf:  # else it holds without limit
+        for i in range(n):
+            if I[I[L.ACTIVE_ROW] + i] == I[I[L.ROW] + unit]:
+                x, w = I[L.SOLVE] + n, n + 1
+                bears = mu * D[x + (i + 1) * w] if on_ground(kind) else mu
+                friction = math.hypot(D[x + i * w], D[x + (i + 2) * w]) if kind == SPACE else abs(D[x + i * w])
+                return i, friction, max(bears, 1e-9 * largest)
+    return -1, 0.0, 1.0
+
+
+@compiled
+def _share(I, D, n, attempt, power):
+    """Weights by which friction is shared better than in the present solution; the largest share of what one can bear.
 
     At first by what each can bear, which counts as little beside what holds without limit; then,
-    while one bears too much, less for it and more for the others [lawson1961].
+    while one bears too much, less for it and more for the others [lawson1961], by a power of how much.
     """
     never_inline()
-    w = n + 1
-    largest = 1e-300
+    largest, worst = 1e-300, 0.0
     for i in range(n):
-        largest = max(largest, abs(D[I[L.SOLVE] + i * w + n]))
-    needed = False
+        largest = max(largest, abs(D[I[L.SOLVE] + i * (n + 1) + n]))
     for unit in range(I[L.NUNIT]):
-        kind, status = I[I[L.KIND] + unit], I[I[L.STATUS] + unit]
-        rubs = (on_ground(kind) and holds(kind, status)) or (kind == JOINT and status == STUCK)
-        if not rubs or D[I[L.COEF] + L.COEFFICIENTS * unit] == math.inf:  # else it holds without limit
+        i, friction, bears = _borne(I, D, n, unit, largest)
+        if i >= 0:
+            worst = max(worst, friction / bears)
+    if attempt > 0 and worst <= ENOUGH:
+        return worst
+    for unit in range(I[L.NUNIT]):
+        i, friction, bears = _borne(I, D, n, unit, largest)
+        if i < 0:
             continue
-        for i in range(n):
-            if I[I[L.ACTIVE_ROW] + i] != I[I[L.ROW] + unit]:
-                continue
-            bears, friction = D[I[L.COEF] + L.COEFFICIENTS * unit], abs(D[I[L.SOLVE] + i * w + n])
-            if on_ground(kind):
-                bears *= D[I[L.SOLVE] + (i + 1) * w + n]
-            last = i
-            if kind == SPACE:
-                last = i + 2
-                friction = math.hypot(friction, D[I[L.SOLVE] + last * w + n])
-            bears = max(bears, 1e-9 * largest)
-            share = friction / bears
-            needed = needed or attempt == 0 or share > ENOUGH
-            for k in range(i, last + 1, 2):
-                weight = D[I[L.WEIGHT] + k]
-                D[I[L.WEIGHT] + k] = 1e-8 * bears / largest if attempt == 0 else weight / max(share, 1e-3)
-    return needed
+        factor = 1e-8 * bears / largest if attempt == 0 else max(friction / (bears * worst), 1e-3) ** -power
+        for k in range(i, i + (3 if I[I[L.KIND] + unit] == SPACE else 1), 2):
+            D[I[L.WEIGHT] + k] = max(D[I[L.WEIGHT] + k] * factor, 1e-14)
+    return worst
 
 
 @compiled
