@@ -101,6 +101,10 @@ def aim(I, D, unit, block, least):
         D[ref], D[ref + 1] = D[block + row] / size, D[block + row + 2] / size
 
 
+# A slip that is slower than so many times the speed at which it is over may have no steady direction.
+UNSTEADY = 30.0
+
+
 @compiled
 def follow_slides(I, D):
     """After a step, let the direction of every slip in space be what it now is, and its guard be measured along it."""
@@ -112,8 +116,13 @@ def follow_slides(I, D):
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.ZERO] + slot] == 0:
             began = I[L.SLIDE] + 4 * unit + 2
             set_ending(I, D, unit)
-            if slip_speed(I, D, unit, I[L.GAP_V]) > max(SLOWEST, 3.0 * D[began + 1]):
+            speed = slip_speed(I, D, unit, I[L.GAP_V])
+            if speed > max(SLOWEST, 3.0 * D[began + 1]):
                 D[began] = 0.0
+            along = first_speed(I, D, unit, I[L.GAP_V])
+            if D[began] == 0.0 and speed < UNSTEADY * D[began + 1] and speed * speed - along * along > 1e-4 * speed**2:
+                # so slow that its direction wavers from step to step: it is over where it is slower still
+                D[began + 1] = max(D[began + 1], 0.99 * speed)
             aim(I, D, unit, I[L.GAP_V], SLOWEST if D[began] == 1.0 else 0.0)
     guards(I, D, I[L.LAM], I[L.G0])
     slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
