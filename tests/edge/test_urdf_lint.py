@@ -8,6 +8,7 @@ import pytest
 
 import saltus.robots
 from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
 from saltus.mechanism import lint_urdf, read_urdf
 
 FILES = sorted((Path(saltus.robots.__file__).parent / "urdf").glob("*.urdf"))
@@ -110,6 +111,12 @@ FAULTS = {
         "joint j",
         "effort",
     ),
+    "no motor": (
+        robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" upper="1" effort="0" velocity="5"/>')),
+        "note",
+        "joint j",
+        "has no motor",
+    ),
     "no velocity": (
         robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" upper="1" effort="5"/>')),
         "warning",
@@ -209,6 +216,13 @@ def test_own_files_are_clean(path):
 
 def test_good_text_is_clean():
     assert lint_urdf(GOOD) == []
+
+
+@pytest.mark.parametrize(("effort", "limits"), [("", [float("inf")]), ('effort="0"', []), ('effort="3"', [3.0])])
+@pytest.mark.parametrize("kind", ["revolute", "continuous"])
+def test_a_motor_is_there_unless_its_effort_is_zero(effort, limits, kind):
+    text = robot(BASE, ROD, joint("j", "base", "a", kind, more=f'<limit lower="-1" upper="1" velocity="5" {effort}/>'))
+    assert HybridSystem(read_urdf(text)).input_limits.tolist() == limits
 
 
 def test_errors_come_first_and_tell_the_line():

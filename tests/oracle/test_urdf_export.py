@@ -172,6 +172,14 @@ def test_robots_in_space_come_back(name, tmp_path):
         np.testing.assert_allclose(one.turn, other.turn, atol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["double_pendulum", "hopper", "monkeybot"])
+def test_joints_without_motors_come_back_without(name):
+    """Their coordinates name the motors in a file: the double pendulum has one at the elbow, theta2."""
+    system = robots.find_robot(name)
+    driven = {actuator.coordinate for actuator in system.mechanism.actuators.values()}
+    assert set(robots.load_urdf(as_urdf(system).text).mechanism.actuators) == driven
+
+
 def test_what_cannot_be_written_is_refused(tmp_path):
     m = Mechanism("spring")
     m.body("b", Prismatic("s"), mass=1.0)

@@ -67,7 +67,8 @@ def read_urdf(
     so, or named world, gets ``_link``.
     Parameters of a link that moves: ``<link>_mass`` (kg) and, where not zero, ``<link>_com_x`` to ``_z`` (m) and
     ``<link>_ixx`` to ``_izz`` (kg m^2, about the centre of mass in the link's axes); of a joint, ``<joint>_effort`` and
-    ``<joint>_damping``; and gravity, ``g``. Boxes, cylinders and spheres that are seen become shapes; meshes do not.
+    ``<joint>_damping``; and gravity, ``g``. A joint whose effort is given as zero has no actuator, one without effort
+    an actuator without limit. Boxes, cylinders and spheres that are seen become shapes; meshes do not.
 
     Parameters
     ----------
@@ -219,15 +220,15 @@ class _Reader:
 
     def _drive(self, joint: JointEntry, coordinate: str) -> None:
         """The actuator, damping and limits of a joint."""
-        m, index = self.mechanism, self.model.getJointId(model_name(joint.name))
+        m = self.mechanism
         unit = "N" if joint.type == "prismatic" else "N m"
         length = "m" if joint.type == "prismatic" else "rad"
-        place = self.model.joints[index].idx_v
-        effort, limit = float(self.model.effortLimit[place]), math.inf
-        if 0 < effort < math.inf:
+        limit: Any = math.inf
+        if joint.effort is not None and joint.effort > 0:
             about = f"limit of the motor of {coordinate}"
-            limit = m.parameter(f"{coordinate}_effort", effort, unit, about, source=self.source, lower=0)
-        m.actuator(coordinate, coordinate, limit=limit)
+            limit = m.parameter(f"{coordinate}_effort", joint.effort, unit, about, source=self.source, lower=0)
+        if joint.driven:
+            m.actuator(coordinate, coordinate, limit=limit)
         if joint.damping > 0:
             name, units = f"{coordinate}_damping", f"{unit} s/{length}"
             damping = m.parameter(

@@ -99,6 +99,11 @@ class JointEntry:
         """Whether it is a joint at all, not a weld."""
         return self.type != "fixed"
 
+    @property
+    def driven(self) -> bool:
+        """Whether it has a motor: unless its effort is given and zero."""
+        return self.effort != 0
+
 
 @dataclass(frozen=True)
 class Description:

@@ -203,10 +203,12 @@ def _limits(joint: JointEntry, where: str) -> Iterator[Finding]:
             yield Finding(
                 WARNING, where, "its limits leave no room to move", value, "give it a range, or make it fixed", line
             )
-    if joint.effort is None or joint.effort == 0:
-        given = "" if joint.effort is None else "0"
-        level = WARNING if joint.effort is None and ranged else NOTE
-        yield Finding(level, where, "has no limit of effort", given, "its motor is taken to be without limit", line)
+    if joint.effort is None:
+        level, advice = WARNING if ranged else NOTE, "its motor is taken to be without limit"
+        yield Finding(level, where, "has no limit of effort", "", advice, line)
+    elif not joint.driven:
+        advice = "give it an effort if it has one, or leave the effort out for one without limit"
+        yield Finding(NOTE, where, "has no motor", "effort 0", advice, line)
     elif joint.effort < 0:
         yield Finding(ERROR, where, "its limit of effort is negative", f"{joint.effort:g}", "give its magnitude", line)
     if joint.velocity is None or joint.velocity == 0:
