@@ -105,6 +105,12 @@ FAULTS = {
         "no inertial",
     ),
     "no limits": (robot(BASE, ROD, joint("j", "base", "a", more="")), "warning", "joint j", "lower and upper"),
+    "half a limit": (
+        robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" effort="5" velocity="5"/>')),
+        "warning",
+        "joint j",
+        "no limit: upper",
+    ),
     "no effort": (
         robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" upper="1" velocity="5"/>')),
         "warning",

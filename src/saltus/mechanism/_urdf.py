@@ -38,12 +38,16 @@ class JointLimits:
 
     @property
     def ranged(self) -> bool:
-        """Whether it has a range with room in it."""
-        return self.lower < self.upper and (self.lower > -math.inf or self.upper < math.inf)
+        """Whether it is limited, on one side or both."""
+        return self.lower > -math.inf or self.upper < math.inf
 
     @property
-    def middle(self) -> float:
-        """The middle of its range."""
+    def inside(self) -> float:
+        """Where it may be: zero if that is in its range, else the middle of it, or its only limit."""
+        if self.lower <= 0 <= self.upper:
+            return 0.0
+        if math.isinf(self.upper - self.lower):
+            return self.lower if self.lower > -math.inf else self.upper
         return (self.lower + self.upper) / 2
 
 
@@ -235,9 +239,9 @@ class _Reader:
                 name, joint.damping, units, f"viscous friction of {coordinate}", source=self.source, lower=0
             )
             m.damping(coordinate, damping)
-        lower, upper = -math.inf, math.inf
-        if joint.type != "continuous" and joint.lower is not None and joint.upper is not None:
-            lower, upper = joint.lower, joint.upper
+        limited = joint.type != "continuous"
+        lower = joint.lower if limited and joint.lower is not None else -math.inf
+        upper = joint.upper if limited and joint.upper is not None else math.inf
         self.limits.append(JointLimits(coordinate, lower, upper, joint.friction, length))
 
 

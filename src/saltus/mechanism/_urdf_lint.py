@@ -191,9 +191,11 @@ def _limits(joint: JointEntry, where: str) -> Iterator[Finding]:
     ranged = joint.type != "continuous"
     if ranged and (joint.lower is None or joint.upper is None):
         lacking = " and ".join(key for key in ("lower", "upper") if getattr(joint, key) is None)
-        advice = f'add <limit {lacking.split(" ")[0]}="...">' + (
-            ", or make it continuous" if joint.type == "revolute" else ""
-        )
+        advice = f'add <limit {lacking.split(" ")[0]}="...">'
+        if joint.lower is not None or joint.upper is not None:
+            advice += "; it is free on that side here, and other tools take 0"
+        elif joint.type == "revolute":
+            advice += ", or make it continuous"
         yield Finding(WARNING, where, f"has no limit: {lacking}", "", advice, line)
     elif ranged and joint.lower is not None and joint.upper is not None:
         value = f"{joint.lower:g}, {joint.upper:g}"
