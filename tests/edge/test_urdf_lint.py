@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import saltus
 import saltus.robots
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
@@ -189,6 +191,13 @@ FAULTS = {
         "link a",
         "cannot be found",
     ),
+    "nothing moves": (
+        robot(ROD, link("b"), joint("j", "a", "b", "fixed", more="")),
+        "error",
+        "robot",
+        "nothing in it moves",
+    ),
+    "one link": (robot(ROD), "error", "robot", "nothing in it moves"),
     "nothing": ('<robot name="r"/>', "error", "robot", "no links"),
 }
 
@@ -229,6 +238,22 @@ def test_good_text_is_clean():
 def test_a_motor_is_there_unless_its_effort_is_zero(effort, limits, kind):
     text = robot(BASE, ROD, joint("j", "base", "a", kind, more=f'<limit lower="-1" upper="1" velocity="5" {effort}/>'))
     assert HybridSystem(read_urdf(text)).input_limits.tolist() == limits
+
+
+def test_what_does_not_move_may_fly():
+    text = robot(link("a"))
+    (found,) = lint_urdf(text)
+    assert "free_flyer=True" in found.advice
+    assert "@free" in found.advice
+    assert lint_urdf(text, free_flyer=True) == []
+    assert read_urdf(text, free_flyer=True).nv == 6
+    still = HybridSystem(read_urdf(text, lint=False))
+    with pytest.raises(InputError, match=r"nothing in r moves.*free_flyer=True"):
+        saltus.simulate(still, until=0.1)
+    with pytest.raises(InputError, match="nothing in r moves"):
+        saltus.simulate_many(still, np.zeros((2, 0)), until=0.1)
+    with pytest.raises(InputError, match="nothing in r moves"):
+        saltus.linearize(still)
 
 
 def test_errors_come_first_and_tell_the_line():

@@ -118,6 +118,11 @@ class HybridSystem:
 
     def _derive(self) -> Dynamics:
         m = self.mechanism
+        if not m.nv:
+            raise InputError(
+                f"nothing in {self.name} moves, so that it has no equations of motion: give a body a joint with a "
+                "coordinate; the root of a URDF file is free with free_flyer=True, or @free after its name"
+            )
         return derive(m, [(m.velocity_index(name), value) for unit in self.units for name, value in unit.damping])
 
     @property

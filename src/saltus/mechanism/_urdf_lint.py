@@ -63,6 +63,13 @@ def judge(description: Description, *, free_flyer: bool, missing_meshes: str | N
     moving = _moving(description, free_flyer) if sound else set()
     for link in description.links.values():
         found += _link(link, link.name in moving, [joint.origin for joint in description.children(link.name)])
+    if sound and not moving:
+        count = len(description.links)
+        value = "one link" if count == 1 else f"{count} links, none joined by a joint that moves"
+        advice = (
+            "give it a joint that is not fixed, or let its root go: free_flyer=True, or @free after the file's name"
+        )
+        found.append(Finding(ERROR, "robot", "nothing in it moves", value, advice))
     if not any(finding.level == ERROR for finding in found):
         found += _massless(description, free_flyer)
     if missing_meshes:
