@@ -76,6 +76,52 @@ FAULTS = {
         "has no mass",
     ),
     "inertia without mass": (robot(BASE, link("a", "0"), joint("j", "base", "a")), "error", "link a", "no mass"),
+    "inertia without mass on what has some": (
+        robot(BASE, ROD, link("b", "0"), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more="")),
+        "warning",
+        "link b",
+        "no mass",
+    ),
+    "a part that is not positive definite": (
+        robot(
+            BASE,
+            link("a", moments=(1, 1, 1)),
+            link("b", products=(0.2, 0, 0)),
+            joint("j", "base", "a"),
+            joint("k", "a", "b", "fixed", more=""),
+        ),
+        "warning",
+        "link b",
+        "not positive definite",
+    ),
+    "a whole that is not positive definite": (
+        robot(
+            BASE, ROD, link("b", products=(5, 0, 0)), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more="")
+        ),
+        "error",
+        "link b",
+        "not positive definite",
+    ),
+    "a whole without mass": (
+        robot(
+            BASE, '<link name="a"/>', link("b", "0"), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more="")
+        ),
+        "error",
+        "link b",
+        "no mass",
+    ),
+    "what does not move has no inertia that could be": (
+        robot(link("base", products=(0.2, 0, 0)), ROD, joint("j", "base", "a")),
+        "warning",
+        "link base",
+        "not positive definite",
+    ),
+    "what does not move has a negative mass": (
+        robot(link("base", "-1"), ROD, joint("j", "base", "a")),
+        "warning",
+        "link base",
+        "mass is negative",
+    ),
     "zero inertia": (
         robot(BASE, link("a", moments=(0, 0, 0), com="1 0 0"), joint("j", "base", "a")),
         "warning",
@@ -220,7 +266,7 @@ def test_errors_are_refused(name):
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if FAULTS[name][1] != "error"])
 def test_warnings_are_built(name):
-    assert read_urdf(FAULTS[name][0]).bodies
+    assert HybridSystem(read_urdf(FAULTS[name][0])).mechanism.bodies
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -254,6 +300,11 @@ def test_what_does_not_move_may_fly():
         saltus.simulate_many(still, np.zeros((2, 0)), until=0.1)
     with pytest.raises(InputError, match="nothing in r moves"):
         saltus.linearize(still)
+
+
+def test_limits_that_are_errors_are_built_unchecked():
+    for name, limit in (("negative effort", 5.0), ("limits exchanged", 5.0)):
+        assert HybridSystem(read_urdf(FAULTS[name][0], lint=False)).input_limits.tolist() == [limit]
 
 
 def test_errors_come_first_and_tell_the_line():

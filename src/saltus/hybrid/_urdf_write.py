@@ -241,10 +241,10 @@ class _Writer:
         return self._mass(mass, self.place(body.com), np.reshape(inertia, (3, 3)))
 
     def _mass(self, mass: float, com: tuple[float, ...], inertia: np.ndarray) -> list[str]:
-        if mass == 0 and self.dummy_mass == 0:
+        if mass == 0 and self.dummy_mass == 0 and not inertia.any():
             return []
         if mass == 0:
-            mass, inertia = self.dummy_mass, 1e-2 * self.dummy_mass * np.eye(3)
+            mass, inertia = self.dummy_mass, inertia if inertia.any() else 1e-2 * self.dummy_mass * np.eye(3)
         entries = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         moments = " ".join(f'i{"xyz"[i]}{"xyz"[j]}="{float(inertia[i, j])!r}"' for i, j in entries)
         return [

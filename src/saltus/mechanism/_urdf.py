@@ -228,9 +228,9 @@ class _Reader:
         unit = "N" if joint.type == "prismatic" else "N m"
         length = "m" if joint.type == "prismatic" else "rad"
         limit: Any = math.inf
-        if joint.effort is not None and joint.effort > 0:
-            about = f"limit of the motor of {coordinate}"
-            limit = m.parameter(f"{coordinate}_effort", joint.effort, unit, about, source=self.source, lower=0)
+        if joint.effort:
+            about, effort = f"limit of the motor of {coordinate}", abs(joint.effort)
+            limit = m.parameter(f"{coordinate}_effort", effort, unit, about, source=self.source, lower=0)
         if joint.driven:
             m.actuator(coordinate, coordinate, limit=limit)
         if joint.damping > 0:
