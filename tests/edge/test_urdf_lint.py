@@ -122,6 +122,12 @@ FAULTS = {
         "link base",
         "mass is negative",
     ),
+    "products of inertia left out": (
+        GOOD.replace(' ixy="0" ixz="0" iyz="0"', ""),
+        "warning",
+        "link a",
+        "has entries left out",
+    ),
     "zero inertia": (
         robot(BASE, link("a", moments=(0, 0, 0), com="1 0 0"), joint("j", "base", "a")),
         "warning",
@@ -305,6 +311,11 @@ def test_what_does_not_move_may_fly():
 def test_limits_that_are_errors_are_built_unchecked():
     for name, limit in (("negative effort", 5.0), ("limits exchanged", 5.0)):
         assert HybridSystem(read_urdf(FAULTS[name][0], lint=False)).input_limits.tolist() == [limit]
+
+
+def test_entries_left_out_are_named():
+    (found,) = lint_urdf(GOOD.replace(' ixy="0"', "").replace(' iyz="0"', ""))
+    assert found.value == "ixy, iyz"
 
 
 def test_errors_come_first_and_tell_the_line():

@@ -251,6 +251,9 @@ def _link(link: Link, joints: list[np.ndarray], *, moves: bool, possible: bool) 
             yield Finding(NOTE, where, "has no inertial", "", advice, link.line)
         return
     line = inertial.line
+    if inertial.lacking:
+        advice = "each is taken as 0, and other tools refuse the file: give them"
+        yield Finding(WARNING, where, "its inertia has entries left out", ", ".join(inertial.lacking), advice, line)
     if inertial.mass < 0:
         level = ERROR if moves or not possible else WARNING
         yield Finding(level, where, "its mass is negative", f"{inertial.mass:g} kg", "give a positive mass", line)
