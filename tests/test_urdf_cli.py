@@ -173,6 +173,16 @@ def test_check_tells_what_is_wrong(call, call_json, crane, tmp_path):
     assert "mass is negative" in err
 
 
+@pytest.mark.parametrize("name", ["UP.URDF", "Crane.Urdf"])
+def test_endings_in_capitals(call_json, tmp_path, name):
+    path = tmp_path / name
+    path.write_text(ARM)
+    assert call_json("check", path) == (0, {"status": "ok", "kind": "urdf", "file": str(path), "findings": []})
+    assert call_json("check", f"{path}@stops")[0] == 0
+    assert find_robot(f"{path}@stops").units[0].name == "lift"
+    assert pickle.loads(pickle.dumps(saltus.load_urdf(path, stops=True))).units[0].name == "lift"
+
+
 def test_malformed_files_are_told_of_in_one_line(call, tmp_path):
     bad = tmp_path / "bad.urdf"
     bad.write_text("<robot>\n <link>\n</robot>")

@@ -112,8 +112,8 @@ class UrdfName:
     @classmethod
     def of(cls, name: str) -> UrdfName | None:
         """The file that a robot's name stands for, or none if it is the name of a registered robot."""
-        path, at, words = name.rpartition("@") if ".urdf@" in name else (name, "", "")
-        if not path.endswith(".urdf"):
+        path, at, words = name.rpartition("@") if ".urdf@" in name.lower() else (name, "", "")
+        if not path.lower().endswith(".urdf"):
             return None
         chosen = tuple(words.split(",")) if at else ()
         for word in chosen:
