@@ -161,6 +161,8 @@ class _Reader:
         m.point(body.name, body)
         for visual in self.description.links[name].visuals:
             self._shape(body, visual)
+        if self.description.links[name].meshes:
+            m.meshes[body.name] = self.description.links[name].meshes
         if parent is not None:
             self.skeleton.append((parent.name, body.name))
         if joint is not None and joint.name in self.coordinates:
