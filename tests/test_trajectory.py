@@ -18,6 +18,8 @@ import saltus
 from saltus.control import Sine
 from saltus.engine import _layout as L
 from saltus.errors import InputError, SaltusError
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Floating, Mechanism, Revolute
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,70 @@ def test_csv(block, tmp_path):
         rows = list(csv.DictReader(file))
     assert [float(row["s"]) for row in rows] == block.dataset.q.values[:, 0].tolist()
     assert rows[0]["mode"] == "stick"
+
+
+LONG = "x" * 60
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """Joints that are named as columns of a file are, and parameters whose names are long or not plain."""
+    m = Mechanism("chain")
+    m.gravity = m.parameter("g", 9.81, "m/s^2")
+    mass, inertia = m.parameter(f"{LONG}_mass", 1.0, "kg"), m.parameter(f"{LONG}_inertia", 2.0, "kg m^2")
+    length = m.parameter("L\u00e4nge", 0.5, "m")
+    body = None
+    for name in ("t", "mode", "arc", "energy", "torque_t", "q_t"):
+        joint = Revolute(name, at=(length, 0))
+        body = m.body(f"of_{name}", joint, parent=body, mass=mass, inertia=inertia, com=(length, 0))
+    m.actuator("t", "t")
+    return saltus.simulate(HybridSystem(m), {"t": 0.3, "energy": -0.2}, until=0.1)
+
+
+def test_no_column_hides_another(chain, tmp_path):
+    with chain.save(tmp_path / "chain.csv").open() as file:
+        header, *rows = csv.reader(file)
+    data = chain.dataset
+    assert len(set(header)) == len(header)
+    assert header[:7] == ["t", "q_q_t", "q_mode", "q_arc", "q_energy", "q_torque_t", "q_t"]
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    assert set(columns["mode"]) == {"free"}
+    numbers = {name: list(map(float, column)) for name, column in columns.items() if name != "mode"}
+    assert numbers["t"] == data.t.values.tolist()
+    assert numbers["energy"] == data.energy.values.tolist()
+    assert numbers["torque_t"] == data.torque.values[:, 0].tolist()
+    for label, name in zip(data.coordinate.values, header[1:7], strict=True):
+        assert numbers[name] == data.q.sel(coordinate=label).values.tolist()
+    for label in data.velocity.values:
+        assert numbers[label] == data.v.sel(velocity=label).values.tolist()
+
+
+def test_a_velocity_that_is_named_as_a_column_is(tmp_path):
+    """The rate of amping_loss: hardly anybody has such a name, but it must lose nothing."""
+    m = Mechanism("slider")
+    m.body("b", Floating("x", "amping_loss", "a"), mass=1.0, inertia=1.0)
+    run = saltus.simulate(HybridSystem(m), {"damping_loss": 0.5}, until=0.1)
+    with run.save(tmp_path / "slider.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["v_damping_loss"] for row in rows} == {"0.5"}
+    assert {row["damping_loss"] for row in rows} == {"0.0"}
+
+
+def test_matlab_and_netcdf_keep_every_parameter(chain, tmp_path):
+    content = scipy.io.loadmat(chain.save(tmp_path / "chain.mat"), squeeze_me=True, simplify_cells=True)
+    kept = {name: value for name, value in content["attributes"].items() if name.startswith("parameter_")}
+    assert list(kept.values()) == list(chain.system.values.values())
+    assert all(name.isascii() and len(name) <= 63 for name in kept)
+    assert list(content["coordinate_names"]) == list(chain.coordinates)
+    with xarray.open_dataset(chain.save(tmp_path / "chain.nc"), engine="h5netcdf") as data:
+        assert {name: data.attrs[f"parameter_{name}"] for name in chain.system.values} == chain.system.values
+        assert data.equals(chain.dataset)
+
+
+def test_matlab_names_what_is_read_off(tmp_path):
+    run = saltus.simulate(saltus.robots.coin(), until=0.01)
+    content = scipy.io.loadmat(run.save(tmp_path / "coin.mat"), squeeze_me=True)
+    assert list(content["quantity_names"]) == list(run.readings)
 
 
 @pytest.mark.parametrize("ending", [".nc", ".mat", ".csv"])

@@ -49,6 +49,44 @@ def test_stops_and_friction(crane):
     assert saltus.load_urdf(crane, stops=True).unit_coefficients == [[0.0, 0.5, 1.5]]
 
 
+@pytest.mark.parametrize(
+    ("given", "stops", "start", "end"),
+    [
+        ('lower="-2" upper="1.2"', [-2, 1.2], {}, 1.2),
+        ('upper="1.2"', [-np.inf, 1.2], {}, 1.2),
+        ('upper="-2.5"', [-np.inf, -2.5], {"lift": -2.5}, None),
+        ('lower="0.5"', [0.5, np.inf], {"lift": 0.5}, None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_one_limit_is_one_stop(given, stops, start, end, kind):
+    text = ARM.replace('lower="0.5" upper="1.5"', given).replace("revolute", kind)
+    system = saltus.load_urdf(text, stops=True)
+    assert system.unit_coefficients == [[0.0, *stops]]
+    assert {name for name in system.values if name in ("lift_lower", "lift_upper")} == {
+        f"lift_{side}" for side, value in zip(("lower", "upper"), stops, strict=True) if np.isfinite(value)
+    }
+    assert system.start == start
+    if end is not None and kind == "revolute":
+        run = saltus.simulate(system, until=2.0)
+        assert run.final["lift"] == pytest.approx(end, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('lower="0.5" upper="0.5"', "joint lift has limits 0.5 and 0.5 rad, which leave it no room .* make it fixed"),
+        ('lower="1.5" upper="0.5"', "joint lift has limits 1.5 and 0.5 rad, the lower above the upper; exchange them"),
+    ],
+)
+def test_stops_without_room_are_refused(given, message):
+    text = ARM.replace('lower="0.5" upper="1.5"', given)
+    with pytest.raises(InputError, match=message):
+        saltus.load_urdf(text, stops=True, lint=False)
+    # nothing stops it: only its friction is a unit
+    assert saltus.load_urdf(text, friction=True, lint=False).unit_coefficients == [[0.7, -np.inf, np.inf]]
+
+
 def test_a_joint_falls_on_its_stop(crane):
     run = saltus.simulate(saltus.load_urdf(crane, stops=True), until=2.0)
     assert [event.guard for event in run.events] == ["lift.upper"]
@@ -133,6 +171,16 @@ def test_check_tells_what_is_wrong(call, call_json, crane, tmp_path):
     code, _, err = call("run", bad)
     assert code == 2
     assert "mass is negative" in err
+
+
+@pytest.mark.parametrize("name", ["UP.URDF", "Crane.Urdf"])
+def test_endings_in_capitals(call_json, tmp_path, name):
+    path = tmp_path / name
+    path.write_text(ARM)
+    assert call_json("check", path) == (0, {"status": "ok", "kind": "urdf", "file": str(path), "findings": []})
+    assert call_json("check", f"{path}@stops")[0] == 0
+    assert find_robot(f"{path}@stops").units[0].name == "lift"
+    assert pickle.loads(pickle.dumps(saltus.load_urdf(path, stops=True))).units[0].name == "lift"
 
 
 def test_malformed_files_are_told_of_in_one_line(call, tmp_path):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import saltus
 import saltus.robots
 from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
 from saltus.mechanism import lint_urdf, read_urdf
 
 FILES = sorted((Path(saltus.robots.__file__).parent / "urdf").glob("*.urdf"))
@@ -73,6 +76,58 @@ FAULTS = {
         "has no mass",
     ),
     "inertia without mass": (robot(BASE, link("a", "0"), joint("j", "base", "a")), "error", "link a", "no mass"),
+    "inertia without mass on what has some": (
+        robot(BASE, ROD, link("b", "0"), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more="")),
+        "warning",
+        "link b",
+        "no mass",
+    ),
+    "a part that is not positive definite": (
+        robot(
+            BASE,
+            link("a", moments=(1, 1, 1)),
+            link("b", products=(0.2, 0, 0)),
+            joint("j", "base", "a"),
+            joint("k", "a", "b", "fixed", more=""),
+        ),
+        "warning",
+        "link b",
+        "not positive definite",
+    ),
+    "a whole that is not positive definite": (
+        robot(
+            BASE, ROD, link("b", products=(5, 0, 0)), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more="")
+        ),
+        "error",
+        "link b",
+        "not positive definite",
+    ),
+    "a whole without mass": (
+        robot(
+            BASE, '<link name="a"/>', link("b", "0"), joint("j", "base", "a"), joint("k", "a", "b", "fixed", more="")
+        ),
+        "error",
+        "link b",
+        "no mass",
+    ),
+    "what does not move has no inertia that could be": (
+        robot(link("base", products=(0.2, 0, 0)), ROD, joint("j", "base", "a")),
+        "warning",
+        "link base",
+        "not positive definite",
+    ),
+    "what does not move has a negative mass": (
+        robot(link("base", "-1"), ROD, joint("j", "base", "a")),
+        "warning",
+        "link base",
+        "mass is negative",
+    ),
+    "products of inertia left out": (
+        GOOD.replace(' ixy="0" ixz="0" iyz="0"', ""),
+        "warning",
+        "link a",
+        "has entries left out",
+    ),
     "zero inertia": (
         robot(BASE, link("a", moments=(0, 0, 0), com="1 0 0"), joint("j", "base", "a")),
         "warning",
@@ -104,11 +159,23 @@ FAULTS = {
         "no inertial",
     ),
     "no limits": (robot(BASE, ROD, joint("j", "base", "a", more="")), "warning", "joint j", "lower and upper"),
+    "half a limit": (
+        robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" effort="5" velocity="5"/>')),
+        "warning",
+        "joint j",
+        "no limit: upper",
+    ),
     "no effort": (
         robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" upper="1" velocity="5"/>')),
         "warning",
         "joint j",
         "effort",
+    ),
+    "no motor": (
+        robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" upper="1" effort="0" velocity="5"/>')),
+        "note",
+        "joint j",
+        "has no motor",
     ),
     "no velocity": (
         robot(BASE, ROD, joint("j", "base", "a", more='<limit lower="-1" upper="1" effort="5"/>')),
@@ -176,6 +243,13 @@ FAULTS = {
         "link a",
         "cannot be found",
     ),
+    "nothing moves": (
+        robot(ROD, link("b"), joint("j", "a", "b", "fixed", more="")),
+        "error",
+        "robot",
+        "nothing in it moves",
+    ),
+    "one link": (robot(ROD), "error", "robot", "nothing in it moves"),
     "nothing": ('<robot name="r"/>', "error", "robot", "no links"),
 }
 
@@ -198,7 +272,7 @@ def test_errors_are_refused(name):
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if FAULTS[name][1] != "error"])
 def test_warnings_are_built(name):
-    assert read_urdf(FAULTS[name][0]).bodies
+    assert HybridSystem(read_urdf(FAULTS[name][0])).mechanism.bodies
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -209,6 +283,39 @@ def test_own_files_are_clean(path):
 
 def test_good_text_is_clean():
     assert lint_urdf(GOOD) == []
+
+
+@pytest.mark.parametrize(("effort", "limits"), [("", [float("inf")]), ('effort="0"', []), ('effort="3"', [3.0])])
+@pytest.mark.parametrize("kind", ["revolute", "continuous"])
+def test_a_motor_is_there_unless_its_effort_is_zero(effort, limits, kind):
+    text = robot(BASE, ROD, joint("j", "base", "a", kind, more=f'<limit lower="-1" upper="1" velocity="5" {effort}/>'))
+    assert HybridSystem(read_urdf(text)).input_limits.tolist() == limits
+
+
+def test_what_does_not_move_may_fly():
+    text = robot(link("a"))
+    (found,) = lint_urdf(text)
+    assert "free_flyer=True" in found.advice
+    assert "@free" in found.advice
+    assert lint_urdf(text, free_flyer=True) == []
+    assert read_urdf(text, free_flyer=True).nv == 6
+    still = HybridSystem(read_urdf(text, lint=False))
+    with pytest.raises(InputError, match=r"nothing in r moves.*free_flyer=True"):
+        saltus.simulate(still, until=0.1)
+    with pytest.raises(InputError, match="nothing in r moves"):
+        saltus.simulate_many(still, np.zeros((2, 0)), until=0.1)
+    with pytest.raises(InputError, match="nothing in r moves"):
+        saltus.linearize(still)
+
+
+def test_limits_that_are_errors_are_built_unchecked():
+    for name, limit in (("negative effort", 5.0), ("limits exchanged", 5.0)):
+        assert HybridSystem(read_urdf(FAULTS[name][0], lint=False)).input_limits.tolist() == [limit]
+
+
+def test_entries_left_out_are_named():
+    (found,) = lint_urdf(GOOD.replace(' ixy="0"', "").replace(' iyz="0"', ""))
+    assert found.value == "ixy, iyz"
 
 
 def test_errors_come_first_and_tell_the_line():

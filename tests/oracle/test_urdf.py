@@ -9,12 +9,14 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import saltus
 import saltus.robots
 from saltus.contact import SpatialPoint
-from saltus.hybrid import HybridSystem, symbolic_mode
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem, as_urdf, symbolic_mode
 from saltus.mechanism import derive, read_urdf
 
 pin = pytest.importorskip("pinocchio")
@@ -206,12 +208,43 @@ def tree_text(links):
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(links=st.lists(LINK, min_size=1, max_size=6), free_flyer=st.booleans())
 def test_random_trees(links, free_flyer):
-    text = tree_text(links)
-    pair = Pair(text, free_flyer=free_flyer)
     moving = [f"joint_{k}" for k, link in enumerate(links, 1) if link[1] != "fixed"]
+    assume(moving or free_flyer)
+    pair = Pair(tree_text(links), free_flyer=free_flyer)
     assert sorted(pair.mechanism.actuators) == sorted(moving)
-    if pair.mechanism.nv:
-        assert pair.error(5) < 1e-9
+    assert pair.error(5) < 1e-9
+
+
+PART = (
+    '<link name="{}"><inertial><origin xyz="0.1 0.2 0.3" rpy="0.3 0.2 0.1"/><mass value="{}"/>'
+    '<inertia ixx="{}" iyy="0.3" izz="0.35" ixy="{}" ixz="0.02" iyz="0.01"/></inertial></link>'
+)
+
+
+@pytest.mark.parametrize("part", [(0.5, 0.1, 0.4), (0, 0.1, 0)])
+def test_a_part_that_no_body_is(part):
+    """An inertia without mass, or not positive definite, of a link that is welded to another, makes a body with it."""
+    text = tree_text([(0, "revolute", (0, 0, 1), (0, 0, 0), (1, 2, 0), 2.0, (1, 0, 0), (0, 0, 0), (1, 1, 1), 0.5)])
+    weld = (
+        '<joint name="weld" type="fixed"><parent link="link 1"/><child link="part"/>'
+        '<origin xyz="0.4 -0.2 0.1" rpy="1 2 3"/></joint>'
+    )
+    text = text.replace("</robot>", PART.format("part", *part) + weld + "</robot>")
+    system = HybridSystem(read_urdf(text))
+    assert Pair(text, free_flyer=False).error(20) < 1e-9
+    assert Pair(text, free_flyer=True).error(20) < 1e-9
+    # and a file that is written of it says the same
+    again = HybridSystem(read_urdf(as_urdf(system).text))
+    shared = set(system.values) & set(again.values)
+    assert "part_ixx" in shared
+    assert {name: again.values[name] for name in shared} == pytest.approx({n: system.values[n] for n in shared})
+    # judged by the whole with other values too, one by one and many at once
+    with pytest.raises(InputError, match="with all that is welded to it: inertia must be"):
+        system.with_parameters(part_ixy=9.0)
+    starts = np.zeros((2, 2))
+    assert saltus.simulate_many(system, starts, parameters={"part_iyy": [0.3, 0.4]}, until=0.01).good.all()
+    with pytest.raises(InputError, match=r"run 1.*with all that is welded to it"):
+        saltus.simulate_many(system, starts, parameters={"part_iyz": [0.01, 9.0]}, until=0.01)
 
 
 def test_limits_damping_and_names():

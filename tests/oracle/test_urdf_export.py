@@ -12,7 +12,18 @@ import pytest
 from saltus import robots
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem, as_urdf, write_urdf
-from saltus.mechanism import Cylinder, Fixed, Floating, Hinge, Mechanism, Prismatic, Revolute, lint_urdf, read_urdf
+from saltus.mechanism import (
+    Cylinder,
+    Fixed,
+    Floating,
+    FreeFlyer,
+    Hinge,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    lint_urdf,
+    read_urdf,
+)
 from saltus.mechanism._space import rotation
 
 pin = pytest.importorskip("pinocchio")
@@ -172,6 +183,14 @@ def test_robots_in_space_come_back(name, tmp_path):
         np.testing.assert_allclose(one.turn, other.turn, atol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["double_pendulum", "hopper", "monkeybot"])
+def test_joints_without_motors_come_back_without(name):
+    """Their coordinates name the motors in a file: the double pendulum has one at the elbow, theta2."""
+    system = robots.find_robot(name)
+    driven = {actuator.coordinate for actuator in system.mechanism.actuators.values()}
+    assert set(robots.load_urdf(as_urdf(system).text).mechanism.actuators) == driven
+
+
 def test_what_cannot_be_written_is_refused(tmp_path):
     m = Mechanism("spring")
     m.body("b", Prismatic("s"), mass=1.0)
@@ -187,6 +206,29 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(InputError, match="file type"):
         write_urdf(robots.find_robot("rod"), tmp_path / "a.xml")
     assert not list(tmp_path.iterdir())
+
+
+def test_one_body_may_be_free(tmp_path):
+    m = Mechanism("two", dimension=3)
+    for prefix in ("a_", "b_"):
+        m.body(f"{prefix}ball", FreeFlyer(prefix), mass=1.0, inertia=(1, 1, 1))
+    with pytest.raises(InputError, match="a_ball, b_ball are free-flyers"):
+        write_urdf(m, tmp_path / "two.urdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_meshes_are_left_out():
+    mesh = '<{0}><geometry><mesh filename="{1}.stl"/></geometry></{0}>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(
+        f'<link name="{name}">{inertial}{mesh.format("visual", name)}{mesh.format("collision", name)}</link>'
+        for name in ("a", "b")
+    )
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+    text = f'<robot name="r">{links}{joint}</robot>'
+    assert as_urdf(read_urdf(text)).left_out == ["2 meshes of a, b: a mesh is not kept when it is read"]
+    one = text.replace(mesh.format("visual", "b") + mesh.format("collision", "b"), "")
+    assert as_urdf(read_urdf(one)).left_out == ["1 mesh of a: a mesh is not kept when it is read"]
 
 
 def test_a_thruster_is_left_out():

@@ -18,6 +18,7 @@ from saltus.hybrid._closed import consistent
 from saltus.hybrid._readings import reading_names, state_by_readings
 from saltus.hybrid._symmetry import Symmetry
 from saltus.mechanism import Dynamics, Mechanism, derive
+from saltus.mechanism._welded import welded, whole
 
 ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
@@ -118,6 +119,11 @@ class HybridSystem:
 
     def _derive(self) -> Dynamics:
         m = self.mechanism
+        if not m.nv:
+            raise InputError(
+                f"nothing in {self.name} moves, so that it has no equations of motion: give a body a joint with a "
+                "coordinate; the root of a URDF file is free with free_flyer=True, or @free after its name"
+            )
         return derive(m, [(m.velocity_index(name), value) for unit in self.units for name, value in unit.damping])
 
     @property
@@ -378,15 +384,25 @@ class HybridSystem:
 
     @cached_property
     def _constants(self) -> Any:
-        """Masses, inertias, friction and law coefficients, and input limits, as functions of the parameters."""
+        """Masses, inertias, friction and law coefficients, and input limits, as functions of the parameters.
+
+        In space the mass and inertia of a body are those of all that it is welded to.
+        """
         m = self.mechanism
+        wholes = {names: _whole(m, names) for names in self._welded.values()}
         groups = [
-            [body.mass for body in m.bodies.values()],
-            [_least_moment(body) for body in m.bodies.values()],
+            [wholes[self._welded[name]][0] for name in m.bodies],
+            [wholes[self._welded[name]][1] for name in m.bodies],
             [value for unit in self.units for value in unit.coefficients],
             [actuator.limit for actuator in m.actuators.values()],
         ]
         return ca.Function("constants", [m.p], [ca.vertcat(*map(ca.SX, group)) for group in groups])
+
+    @cached_property
+    def _welded(self) -> dict[str, tuple[str, ...]]:
+        """Names of the bodies that each body is judged together with."""
+        m = self.mechanism
+        return welded(m) if m.dimension == 3 else {name: (name,) for name in m.bodies}
 
     @cached_property
     def constants(self) -> list[np.ndarray]:
@@ -441,7 +457,8 @@ class HybridSystem:
 
     def _check_constants(self) -> None:
         for body, mass, inertia in zip(self.mechanism.bodies.values(), *self.constants[:2], strict=True):
-            where = f"body {body.name!r} of {self.name}"
+            alone = len(self._welded[body.name]) == 1
+            where = f"body {body.name!r} of {self.name}" + ("" if alone else ", with all that is welded to it")
             if not 0 <= mass < math.inf:
                 raise InputError(f"{where}: mass must be finite and not negative, got {mass:g} kg")
             if not 0 <= inertia < math.inf:
@@ -456,21 +473,21 @@ class HybridSystem:
                 raise InputError(f"limit of {self.name}'s actuator {name} must not be negative, got {limit:g}")
 
 
-def _least_moment(body: Any) -> Any:
-    """The moment of inertia of a body; in space, the least of what must not be negative of its matrix, in kg m^2.
+def _whole(m: Mechanism, names: tuple[str, ...]) -> tuple[Any, Any]:
+    """Mass and moment of inertia of a body; in space, the least of what must not be negative of its matrix, in kg m^2.
 
     These are the diagonal, the minors and the determinant; what rounding may have made negative counts as zero.
     """
-    if body.motion is None:
-        return body.inertia
-    I = body.inertia
+    if m.dimension == 2:
+        return m.bodies[names[0]].mass, m.bodies[names[0]].inertia
+    mass, I = whole(m, names)
     size = I[0, 0] + I[1, 1] + I[2, 2]
     scale = ca.if_else(size > 0, size, 1)
     least = ca.fmin(ca.fmin(I[0, 0], I[1, 1]), I[2, 2])
     for i, j in ((0, 1), (0, 2), (1, 2)):
         least = ca.fmin(least, (I[i, i] * I[j, j] - I[i, j] * I[j, i]) / scale)
     least = ca.fmin(least, ca.det(I) / scale**2)
-    return ca.if_else(least > -1e-12 * ca.fabs(size), ca.fmax(least, 0), least)
+    return mass, ca.if_else(least > -1e-12 * ca.fabs(size), ca.fmax(least, 0), least)
 
 
 def _number(name: str, value: Any) -> float:

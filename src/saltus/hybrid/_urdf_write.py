@@ -81,7 +81,8 @@ def write_urdf(robot: HybridSystem | Mechanism, path: str | Path, *, dummy_mass:
 
     Joints are named after coordinates, links after bodies; the root link is the world. A body that floats in the plane
     hangs on two sliders and a hinge. Stops, friction and damping of joints and the limits of motors are written;
-    contacts, guards, gravity and thrusters are not, and a robot with springs (potential energy) is refused.
+    contacts, guards, gravity, thrusters and meshes are not, and a robot with springs (potential energy) or several
+    free-flyers is refused.
 
     Parameters
     ----------
@@ -101,6 +102,12 @@ def as_urdf(robot: HybridSystem | Mechanism, *, dummy_mass: float = 0.0) -> Urdf
     if not 0 <= dummy_mass < math.inf:
         raise InputError(f"dummy_mass must be finite and not negative, got {dummy_mass!r}")
     m = system.mechanism
+    free = [body.name for body in m.bodies.values() if isinstance(body.joint, FreeFlyer)]
+    if len(free) > 1:
+        raise InputError(
+            f"{system.name}: {', '.join(free)} are free-flyers, and tools that read URDF allow one; "
+            "write a file for each, or join them"
+        )
     if not ca.SX(m.stored).is_zero():
         raise InputError(
             f"{system.name} stores energy in springs, which URDF cannot say: it would move otherwise there"
@@ -123,6 +130,12 @@ class _Writer:
             self.links[body.name] = self._inertial(body)
         for name, visual in self._visuals():
             self.links[name].append(visual)
+        if self.mechanism.meshes:
+            files = len({file for files in self.mechanism.meshes.values() for file in files})
+            links = ", ".join(self.mechanism.meshes)
+            self.left_out.append(
+                f"{files} mesh{'' if files == 1 else 'es'} of {links}: a mesh is not kept when it is read"
+            )
         return Urdf("\n".join(self._lines(motors)) + "\n", self.left_out)
 
     def _lines(self, motors: dict[str, _Motor]) -> Iterable[str]:
@@ -241,10 +254,10 @@ class _Writer:
         return self._mass(mass, self.place(body.com), np.reshape(inertia, (3, 3)))
 
     def _mass(self, mass: float, com: tuple[float, ...], inertia: np.ndarray) -> list[str]:
-        if mass == 0 and self.dummy_mass == 0:
+        if mass == 0 and self.dummy_mass == 0 and not inertia.any():
             return []
         if mass == 0:
-            mass, inertia = self.dummy_mass, 1e-2 * self.dummy_mass * np.eye(3)
+            mass, inertia = self.dummy_mass, inertia if inertia.any() else 1e-2 * self.dummy_mass * np.eye(3)
         entries = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         moments = " ".join(f'i{"xyz"[i]}{"xyz"[j]}="{float(inertia[i, j])!r}"' for i, j in entries)
         return [

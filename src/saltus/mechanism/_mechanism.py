@@ -143,6 +143,8 @@ class Mechanism:
         self.velocities: dict[str, str] = {}
         self.readings: dict[str, Reading] = {}
         self.shapes: tuple[Shape, ...] = ()
+        # files of meshes that bodies were said to look like; nothing here shows them
+        self.meshes: dict[str, tuple[str, ...]] = {}
         self.quaternions: list[int] = []
         self.gravity: Any = 0
         self._symbols: dict[str, Any] = {}

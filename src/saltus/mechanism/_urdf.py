@@ -38,12 +38,16 @@ class JointLimits:
 
     @property
     def ranged(self) -> bool:
-        """Whether it has a range with room in it."""
-        return self.lower < self.upper and (self.lower > -math.inf or self.upper < math.inf)
+        """Whether it is limited, on one side or both."""
+        return self.lower > -math.inf or self.upper < math.inf
 
     @property
-    def middle(self) -> float:
-        """The middle of its range."""
+    def inside(self) -> float:
+        """Where it may be: zero if that is in its range, else the middle of it, or its only limit."""
+        if self.lower <= 0 <= self.upper:
+            return 0.0
+        if math.isinf(self.upper - self.lower):
+            return self.lower if self.lower > -math.inf else self.upper
         return (self.lower + self.upper) / 2
 
 
@@ -67,7 +71,8 @@ def read_urdf(
     so, or named world, gets ``_link``.
     Parameters of a link that moves: ``<link>_mass`` (kg) and, where not zero, ``<link>_com_x`` to ``_z`` (m) and
     ``<link>_ixx`` to ``_izz`` (kg m^2, about the centre of mass in the link's axes); of a joint, ``<joint>_effort`` and
-    ``<joint>_damping``; and gravity, ``g``. Boxes, cylinders and spheres that are seen become shapes; meshes do not.
+    ``<joint>_damping``; and gravity, ``g``. A joint whose effort is given as zero has no actuator, one without effort
+    an actuator without limit. Boxes, cylinders and spheres that are seen become shapes; meshes do not.
 
     Parameters
     ----------
@@ -156,6 +161,8 @@ class _Reader:
         m.point(body.name, body)
         for visual in self.description.links[name].visuals:
             self._shape(body, visual)
+        if self.description.links[name].meshes:
+            m.meshes[body.name] = self.description.links[name].meshes
         if parent is not None:
             self.skeleton.append((parent.name, body.name))
         if joint is not None and joint.name in self.coordinates:
@@ -219,24 +226,24 @@ class _Reader:
 
     def _drive(self, joint: JointEntry, coordinate: str) -> None:
         """The actuator, damping and limits of a joint."""
-        m, index = self.mechanism, self.model.getJointId(model_name(joint.name))
+        m = self.mechanism
         unit = "N" if joint.type == "prismatic" else "N m"
         length = "m" if joint.type == "prismatic" else "rad"
-        place = self.model.joints[index].idx_v
-        effort, limit = float(self.model.effortLimit[place]), math.inf
-        if 0 < effort < math.inf:
-            about = f"limit of the motor of {coordinate}"
+        limit: Any = math.inf
+        if joint.effort:
+            about, effort = f"limit of the motor of {coordinate}", abs(joint.effort)
             limit = m.parameter(f"{coordinate}_effort", effort, unit, about, source=self.source, lower=0)
-        m.actuator(coordinate, coordinate, limit=limit)
+        if joint.driven:
+            m.actuator(coordinate, coordinate, limit=limit)
         if joint.damping > 0:
             name, units = f"{coordinate}_damping", f"{unit} s/{length}"
             damping = m.parameter(
                 name, joint.damping, units, f"viscous friction of {coordinate}", source=self.source, lower=0
             )
             m.damping(coordinate, damping)
-        lower, upper = -math.inf, math.inf
-        if joint.type != "continuous" and joint.lower is not None and joint.upper is not None:
-            lower, upper = joint.lower, joint.upper
+        limited = joint.type != "continuous"
+        lower = joint.lower if limited and joint.lower is not None else -math.inf
+        upper = joint.upper if limited and joint.upper is not None else math.inf
         self.limits.append(JointLimits(coordinate, lower, upper, joint.friction, length))
 
 

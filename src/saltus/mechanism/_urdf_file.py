@@ -44,12 +44,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass (kg), centre of mass (m) and inertia about it (kg m^2), in the axes of the link."""
+    """Mass (kg), centre of mass (m) and inertia about it (kg m^2), in the axes of the link.
+
+    ``lacking`` are the entries of the inertia that are not given.
+    """
 
     mass: float
     com: np.ndarray
     inertia: np.ndarray
     line: int
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,11 @@ class JointEntry:
     def moves(self) -> bool:
         """Whether it is a joint at all, not a weld."""
         return self.type != "fixed"
+
+    @property
+    def driven(self) -> bool:
+        """Whether it has a motor: unless its effort is given and zero."""
+        return self.effort != 0
 
 
 @dataclass(frozen=True)
@@ -270,7 +279,8 @@ def _inertial(node: Node, where: str) -> Inertial:
     R = exact(roll_pitch_yaw(*_numbers(origin, "rpy", (0.0, 0.0, 0.0), where)))
     about = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     com = np.array(_numbers(origin, "xyz", (0.0, 0.0, 0.0), where))
-    return Inertial(value, com, (about + about.T) / 2, node.line)
+    lacking = tuple(entry for entry in INERTIA_ENTRIES if entry not in inertia.attributes)
+    return Inertial(value, com, (about + about.T) / 2, node.line, lacking)
 
 
 def _joint(node: Node, where: str) -> JointEntry:

@@ -12,7 +12,7 @@ import numpy as np
 
 from saltus.errors import InputError
 from saltus.mechanism._urdf_file import Description, Inertial, JointEntry, Link, describe
-from saltus.mechanism._urdf_pinocchio import motionless, pinocchio_model
+from saltus.mechanism._urdf_pinocchio import motionless, pinocchio_model, wholes
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating")
@@ -61,8 +61,17 @@ def judge(description: Description, *, free_flyer: bool, missing_meshes: str | N
     for joint in description.joints.values():
         found += _joint(joint)
     moving = _moving(description, free_flyer) if sound else set()
+    possible = _possible(description, free_flyer) if not any(finding.fatal for finding in found) else set()
     for link in description.links.values():
-        found += _link(link, link.name in moving, [joint.origin for joint in description.children(link.name)])
+        joints = [joint.origin for joint in description.children(link.name)]
+        found += _link(link, joints, moves=link.name in moving, possible=link.name in possible)
+    if sound and not moving:
+        count = len(description.links)
+        value = "one link" if count == 1 else f"{count} links, none joined by a joint that moves"
+        advice = (
+            "give it a joint that is not fixed, or let its root go: free_flyer=True, or @free after the file's name"
+        )
+        found.append(Finding(ERROR, "robot", "nothing in it moves", value, advice))
     if not any(finding.level == ERROR for finding in found):
         found += _massless(description, free_flyer)
     if missing_meshes:
@@ -191,9 +200,11 @@ def _limits(joint: JointEntry, where: str) -> Iterator[Finding]:
     ranged = joint.type != "continuous"
     if ranged and (joint.lower is None or joint.upper is None):
         lacking = " and ".join(key for key in ("lower", "upper") if getattr(joint, key) is None)
-        advice = f'add <limit {lacking.split(" ")[0]}="...">' + (
-            ", or make it continuous" if joint.type == "revolute" else ""
-        )
+        advice = f'add <limit {lacking.split(" ")[0]}="...">'
+        if joint.lower is not None or joint.upper is not None:
+            advice += "; it is free on that side here, and other tools take 0"
+        elif joint.type == "revolute":
+            advice += ", or make it continuous"
         yield Finding(WARNING, where, f"has no limit: {lacking}", "", advice, line)
     elif ranged and joint.lower is not None and joint.upper is not None:
         value = f"{joint.lower:g}, {joint.upper:g}"
@@ -203,10 +214,12 @@ def _limits(joint: JointEntry, where: str) -> Iterator[Finding]:
             yield Finding(
                 WARNING, where, "its limits leave no room to move", value, "give it a range, or make it fixed", line
             )
-    if joint.effort is None or joint.effort == 0:
-        given = "" if joint.effort is None else "0"
-        level = WARNING if joint.effort is None and ranged else NOTE
-        yield Finding(level, where, "has no limit of effort", given, "its motor is taken to be without limit", line)
+    if joint.effort is None:
+        level, advice = WARNING if ranged else NOTE, "its motor is taken to be without limit"
+        yield Finding(level, where, "has no limit of effort", "", advice, line)
+    elif not joint.driven:
+        advice = "give it an effort if it has one, or leave the effort out for one without limit"
+        yield Finding(NOTE, where, "has no motor", "effort 0", advice, line)
     elif joint.effort < 0:
         yield Finding(ERROR, where, "its limit of effort is negative", f"{joint.effort:g}", "give its magnitude", line)
     if joint.velocity is None or joint.velocity == 0:
@@ -218,7 +231,19 @@ def _limits(joint: JointEntry, where: str) -> Iterator[Finding]:
 # -- links --------------------------------------------------------------------------------------
 
 
-def _link(link: Link, moves: bool, joints: list[np.ndarray]) -> Iterator[Finding]:
+def _possible(description: Description, free_flyer: bool) -> set[str]:
+    """Links that are part of something possible whatever they are: of what does not move, or of what has a mass and
+    a positive definite inertia together with all that is welded to it."""
+    moving = wholes(pinocchio_model(description, free_flyer=free_flyer))
+    return {name for name in description.links if name not in moving or _is_body(*moving[name])}
+
+
+def _is_body(mass: float, inertia: np.ndarray) -> bool:
+    moments = np.linalg.eigvalsh(inertia)
+    return bool(mass > 0 and moments[0] > max(1e-9 * np.abs(moments).max(), 1e-18 * mass))
+
+
+def _link(link: Link, joints: list[np.ndarray], *, moves: bool, possible: bool) -> Iterator[Finding]:
     where, inertial = f"link {link.name}", link.inertial
     if inertial is None:
         if moves:
@@ -226,13 +251,18 @@ def _link(link: Link, moves: bool, joints: list[np.ndarray]) -> Iterator[Finding
             yield Finding(NOTE, where, "has no inertial", "", advice, link.line)
         return
     line = inertial.line
+    if inertial.lacking:
+        advice = "each is taken as 0, and other tools refuse the file: give them"
+        yield Finding(WARNING, where, "its inertia has entries left out", ", ".join(inertial.lacking), advice, line)
     if inertial.mass < 0:
-        yield Finding(ERROR, where, "its mass is negative", f"{inertial.mass:g} kg", "give a positive mass", line)
+        level = ERROR if moves or not possible else WARNING
+        yield Finding(level, where, "its mass is negative", f"{inertial.mass:g} kg", "give a positive mass", line)
         return
-    yield from _inertia(where, inertial, joints)
+    yield from _inertia(where, inertial, joints, WARNING if possible else ERROR)
 
 
-def _inertia(where: str, inertial: Inertial, joints: list[np.ndarray]) -> Iterator[Finding]:
+def _inertia(where: str, inertial: Inertial, joints: list[np.ndarray], level: str) -> Iterator[Finding]:
+    """Judge an inertia; what no body has is of the level that is given."""
     line, moments = inertial.line, np.linalg.eigvalsh(inertial.inertia)
     largest = float(np.abs(moments).max())
     value = ", ".join(f"{moment:.4g}" for moment in moments) + " kg m^2"
@@ -243,11 +273,11 @@ def _inertia(where: str, inertial: Inertial, joints: list[np.ndarray]) -> Iterat
             yield Finding(WARNING, where, "its inertia is zero", f"mass {inertial.mass:g} kg", advice, line)
         return
     if inertial.mass == 0:
-        yield Finding(ERROR, where, "has inertia but no mass", value, "give it a mass", line)
+        yield Finding(level, where, "has inertia but no mass", value, "give it a mass", line)
         return
     if moments[0] < -max(1e-9 * largest, none):
         advice = "principal moments must be positive: check the signs of ixy, ixz, iyz"
-        yield Finding(ERROR, where, "its inertia is not positive definite", value, advice, line)
+        yield Finding(level, where, "its inertia is not positive definite", value, advice, line)
         return
     if moments[0] <= 1e-9 * largest:
         advice = "right for an infinitely thin rod only"

@@ -11,6 +11,8 @@ from saltus.errors import InputError, SaltusError
 from saltus.mechanism._urdf_file import INERTIA_ENTRIES, Description, Node, parsed
 
 _JOINT = "joint "
+# Limits that pinocchio accepts, of all joints: those of the file are not its to judge.
+LIMITS = {"lower": "-1", "upper": "1", "effort": "1", "velocity": "1"}
 
 
 def pinocchio_model(description: Description, *, free_flyer: bool) -> Any:
@@ -26,6 +28,21 @@ def pinocchio_model(description: Description, *, free_flyer: bool) -> Any:
         return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise InputError(f"pinocchio cannot read {description.where}: {error}") from None
+
+
+def wholes(model: Any) -> dict[str, tuple[float, np.ndarray]]:
+    """Mass, and inertia about the centre of mass, of what each link is part of: all that is welded to it.
+
+    What does not move has none: nothing depends on it.
+    """
+    import pinocchio as pin
+
+    found = {}
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint != 0:
+            inertia = model.inertias[frame.parentJoint]
+            found[frame.name] = float(inertia.mass), np.array(inertia.inertia)
+    return found
 
 
 def motionless(model: Any) -> tuple[list[str], list[str]]:
@@ -70,10 +87,10 @@ def file_name(frame: str) -> str:
 
 
 def _plain(description: Description) -> str:
-    """Links with their inertials and joints with their places, axes and limits: what pinocchio is asked about.
+    """Links with their inertials and joints with their places and axes: what pinocchio is asked about.
 
-    What it would not read, and nothing here needs, is left out or filled in: limits that are lacking, entries of
-    inertias that are zero by not being there, spaces around names, and all that is only seen.
+    What it would not read, and nothing here needs, is left out or filled in: limits, entries of inertias that are zero
+    by not being there, spaces around names, and all that is only seen.
     """
     root = parsed(description.text, description.where)
     plain = Node("robot", {"name": "robot"}, root.line)
@@ -92,9 +109,7 @@ def _plain(description: Description) -> str:
         entry = description.joints[name]
         parts += [Node("parent", {"link": entry.parent}, joint.line), Node("child", {"link": entry.child}, joint.line)]
         if kind in ("revolute", "prismatic", "continuous"):
-            given = joint.child("limit")
-            limits = {"effort": "0", "velocity": "0", **({} if given is None else given.attributes)}
-            parts.append(Node("limit", limits, joint.line))
+            parts.append(Node("limit", LIMITS, joint.line))
         plain.children.append(Node("joint", {"name": model_name(name), "type": kind}, joint.line, parts))
     return _written(plain)
 

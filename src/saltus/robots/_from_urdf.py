@@ -40,7 +40,8 @@ def load_urdf(
         The root link is free in space; otherwise it is fixed to the world.
     stops
         The limits of joints are stops, where they are stopped without rebound: parameters ``<joint>_lower`` and
-        ``<joint>_upper``. A joint whose range does not hold zero starts in the middle of it.
+        ``<joint>_upper``, or one of them where a file has one limit only. A joint whose range does not hold zero
+        starts in the middle of it, or at its only stop. Limits with no room between them are refused.
     friction
         Joints have the dry friction of the file, parameters ``<joint>_friction``.
     meshes, lint
@@ -50,8 +51,10 @@ def load_urdf(
     m = made.mechanism
     source = "URDF text" if _is_text(path) else Path(path).name
     limits = [limit for limit in made.limits if (stops and limit.ranged) or (friction and limit.friction > 0)]
+    if stops:
+        _check_room(limits, source)
     units = tuple(_unit(m, limit, source, stops=stops, friction=friction) for limit in limits)
-    start = {limit.coordinate: limit.middle for limit in limits if stops and not limit.lower <= 0 <= limit.upper}
+    start = {limit.coordinate: limit.inside for limit in limits if stops and limit.inside != 0}
     first = next(iter(m.bodies))
     chosen = {"free": free_flyer, "stops": stops, "friction": friction, "unchecked": not lint}
     words = ",".join(word for word, wanted in chosen.items() if wanted)
@@ -65,14 +68,28 @@ def load_urdf(
     )
 
 
+def _check_room(limits: list[JointLimits], source: str) -> None:
+    """Refuse stops between which a joint could not be."""
+    for limit in limits:
+        given = f"{source}: joint {limit.coordinate} has limits {limit.lower:g} and {limit.upper:g} {limit.unit}"
+        if limit.lower == limit.upper:
+            raise InputError(
+                f"{given}, which leave it no room between stops; "
+                "make it fixed, give it a range, or read it without stops"
+            )
+        if limit.lower > limit.upper:
+            raise InputError(f"{given}, the lower above the upper; exchange them, or read it without stops")
+
+
 def _unit(m: Mechanism, limit: JointLimits, source: str, *, stops: bool, friction: bool) -> JointUnit:
     """Friction and stops of a joint, as parameters."""
     name, unit = limit.coordinate, limit.unit
     lower: Any = -math.inf
     upper: Any = math.inf
     coulomb: Any = 0.0
-    if stops and limit.ranged:
+    if stops and limit.lower > -math.inf:
         lower = m.parameter(f"{name}_lower", limit.lower, unit, f"lower stop of {name}", source=source)
+    if stops and limit.upper < math.inf:
         upper = m.parameter(f"{name}_upper", limit.upper, unit, f"upper stop of {name}", source=source)
     if friction and limit.friction > 0:
         force = "N" if unit == "m" else "N m"
@@ -95,8 +112,8 @@ class UrdfName:
     @classmethod
     def of(cls, name: str) -> UrdfName | None:
         """The file that a robot's name stands for, or none if it is the name of a registered robot."""
-        path, at, words = name.rpartition("@") if ".urdf@" in name else (name, "", "")
-        if not path.endswith(".urdf"):
+        path, at, words = name.rpartition("@") if ".urdf@" in name.lower() else (name, "", "")
+        if not path.lower().endswith(".urdf"):
             return None
         chosen = tuple(words.split(",")) if at else ()
         for word in chosen:
