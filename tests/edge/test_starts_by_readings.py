@@ -8,6 +8,7 @@ import pytest
 
 import saltus
 from saltus.errors import InputError
+from saltus.hybrid._closed import slipping
 
 
 @pytest.mark.parametrize("mu", [0.5, math.inf])
@@ -28,7 +29,7 @@ def test_a_velocity_that_is_told_is_kept_and_what_is_on_the_ground_rolls(name: s
     for key, value in told.items():
         if key in robot.state_names:
             assert x[robot.state_names.index(key)] == pytest.approx(value, abs=1e-12)
-    assert robot.slipping(x, ideal=False) == {}
+    assert slipping(robot, x, ideal=False) == {}
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,13 @@ def test_what_contradicts_itself_is_refused_and_not_averaged(told: dict) -> None
 def test_a_posture_told_by_its_quaternion_is_not_that_of_the_default_start() -> None:
     x = saltus.robots.claptrap().state({"qw": math.cos(0.05), "qy": math.sin(0.05)})
     assert x[3:7] == pytest.approx([math.cos(0.05), 0.0, math.sin(0.05), 0.0], abs=1e-12)
+
+
+def test_where_all_rates_are_told_nothing_else_moves():
+    told = {
+        "z": 0.5, "roll": -0.6064545, "dyaw": 1.56636199, "dpitch": 20.56702818, "droll": -3.276885, "dx": -1.72941147,
+        "dy": -1.50483141,
+    }  # fmt: skip
+    coin = saltus.robots.coin(mu=1.5)
+    x = dict(zip(coin.state_names, coin.state(told), strict=True))
+    assert (x["dx"], x["dy"], x["z"]) == pytest.approx((told["dx"], told["dy"], told["z"]), abs=1e-12)

@@ -95,11 +95,18 @@ def state_by_readings(
     v = free + np.linalg.lstsq(A, right - A @ free, rcond=1e-12)[0]
     # what is left free brings the other rates as near as it can
     left = null_space(A, rcond=1e-12) if len(A) else np.eye(m.nv)
-    v += left @ np.linalg.lstsq(G @ left, rates - G @ v, rcond=1e-12)[0]
+    v += left @ _least(G @ left, rates - G @ v, 1e-10 * float(np.abs(G).max(initial=0.0)))
     x = np.concatenate([q, v])
     _check(system, x, {name: told[name] for name in given}, functions[0])
     _check_kept(system, x, start, kept)
     return x
+
+
+def _least(A: np.ndarray, b: np.ndarray, none: float) -> np.ndarray:
+    """The least solution of a system as near as can be, where singular values up to a size are rounding."""
+    U, sizes, V = np.linalg.svd(A, full_matrices=False)
+    found: np.ndarray = V.T @ np.divide(U.T @ b, sizes, out=np.zeros(len(sizes)), where=sizes > none)
+    return found
 
 
 def _positions(
