@@ -1,0 +1,87 @@
+"""How near Claptrap is to pinocchio, to the plane and to conservation laws: ``python benchmarks/claptrap_checks.py``.
+
+The same comparisons are tests with limits; this prints the figures themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+
+import saltus
+from saltus.hybrid import symbolic_mode
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "oracle"))
+from _pinocchio import Twin
+from test_rolling_pinocchio import ROBOTS, STATES, _states
+
+
+def beside_pinocchio(name: str) -> tuple[float, float]:
+    """Largest relative difference of accelerations and of contact forces, over random states."""
+    system = saltus.robots.find_robot(name)
+    file, contact = ROBOTS[name]
+    twin = Twin((files("saltus.robots") / "urdf" / f"{file}.urdf").read_text(), system)
+    mode = symbolic_mode(system, [1] * len(system.units))
+    d = mode.dynamics
+    ours = ca.Function("ours", [d.x, d.u, d.p], [mode.acceleration, mode.forces]).map(STATES)
+    rng = np.random.default_rng(11)
+    x, u = _states(system, rng, STATES), rng.normal(size=(STATES, len(system.mechanism.actuators))) * 10
+    a, f = (np.array(part).T for part in ours(x.T, u.T, np.tile(system.parameter_values, (STATES, 1)).T))
+    wheels = {unit.name: 0.15 for unit in system.units}
+    worst = np.zeros(2)
+    for k in range(STATES):
+        inputs = dict(zip(system.mechanism.actuators, u[k], strict=True))
+        accelerations, forces = twin.rolling(x[k], inputs, wheels, contact)
+        scale = max(1.0, np.abs(accelerations).max(), np.abs(forces).max())
+        worst = np.maximum(worst, [np.abs(a[k] - accelerations).max(), np.abs(f[k] - forces).max()] / scale)
+    return float(worst[0]), float(worst[1])
+
+
+def conserved(run: saltus.Trajectory) -> tuple[float, float, float]:
+    """How far energy, J, and the rolling contact, m and m/s, drift."""
+    mesh = run.mesh
+    energy = mesh.kinetic + mesh.potential
+    normal = np.abs(mesh.positions[:, 1::3]).max()
+    return float(np.ptp(energy)), float(normal), float(np.abs(mesh.speeds).max())
+
+
+def main() -> None:
+    for name in ROBOTS:
+        print(f"{name}: accelerations {beside_pinocchio(name)[0]:.1e}, forces {beside_pinocchio(name)[1]:.1e}")
+    hanging = saltus.simulate(saltus.robots.claptrap(height=0.1), {"pitch": 2.8}, until=60.0)
+    print("hanging, 60 s: energy {:.1e} J, gap {:.1e} m, slip {:.1e} m/s".format(*conserved(hanging)))
+    coin = saltus.simulate(saltus.robots.coin(), {"roll": 0.4, "dyaw": 1.0, "dpitch": 9.0}, until=5.0)
+    print("leaning coin, 5 s: energy {:.1e} J, gap {:.1e} m, slip {:.1e} m/s".format(*conserved(coin)))
+    norms = [np.abs(np.linalg.norm(run.mesh.x[:, 3:7], axis=1) - 1).max() for run in (hanging, coin)]
+    print(f"quaternions: {max(norms):.1e}")
+    robot = saltus.robots.claptrap(wheel_effort=20.0)
+    back = saltus.simulate(robot, {"pitch": 0.2}, controller=robot.controllers["lqr"], until=20.0)
+    print(f"LQR, 20 N m, from 0.2 rad: x = {back.final['x']:.1e} m after 20 s, saturated {back.saturated}")
+    for gains, torque in (((0.0, 0.0), "no torque"), ((150.0, 1.5), "PD"), ((90.0, 4.0), "another PD")):
+        print(f"3-D beside the plane, {torque}, 2 s: {in_the_plane(*gains):.1e}")
+
+
+def in_the_plane(gain: float, rate: float) -> float:
+    """Largest difference of pitch and way between the robot in space and its model in the plane."""
+    space, plane = saltus.robots.claptrap(), saltus.robots.segway()
+    until = 2.0 if gain else 0.9
+    runs = []
+    for robot, angle in ((space, "pitch"), (plane, "theta")):
+        law = saltus.control.Feedback({angle: gain, f"d{angle}": rate}) if gain else None
+        runs.append(saltus.simulate(robot, {angle: 0.2}, controller=law, until=until))
+    times = np.linspace(0.0, min(run.end_time for run in runs), 201)
+    ours, theirs = runs[0].at(times), runs[1].at(times)
+    pitch = 2 * np.arctan2(ours[:, 5], ours[:, 3])
+    theta = theirs[:, plane.state_names.index("theta")]
+    off = np.abs((pitch - theta + math.pi) % (2 * math.pi) - math.pi).max()
+    way = np.abs(ours[:, 0] - theirs[:, plane.state_names.index("x")]).max()
+    return float(max(off, way))
+
+
+if __name__ == "__main__":
+    main()
