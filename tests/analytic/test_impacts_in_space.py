@@ -127,3 +127,28 @@ def test_the_audit_sees_a_ground_that_pulls() -> None:
     assert run.events[0].impulse["tip.n"] < 0
     assert not run.check()["impulses push"].ok
     assert saltus.simulate(thrown(newton(0.3)), {"z": 0.4}, until=0.2).check()["impulses push"].ok
+
+
+def test_a_contact_in_space_needs_no_more_than_its_own_coordinates() -> None:
+    """Two rails: it falls, and slides to rest along x as on a line."""
+    m = Mechanism("two", dimension=3)
+    m.gravity = 10.0
+    rail = m.body("rail", Slider("x", (1, 0, 0)))
+    body = m.body("body", Slider("z", (0, 0, 1)), parent=rail, mass=4.0)
+    two = HybridSystem(m, units=(SpatialPoint(m.point("foot", body), body, friction=0.5),))
+    run = saltus.simulate(two, {"z": 0.2, "dx": 3.0}, until=1.0)
+    assert [(event.guard, event.mode_after) for event in run.events] == [("foot.touch", "slip"), ("foot.turn", "stick")]
+    assert [event.t for event in run.events] == pytest.approx([0.2, 0.6], abs=1e-9)
+    assert run.final["x"] == pytest.approx(0.6 + 0.4, abs=1e-9)
+    assert run.check().ok
+
+
+def test_a_pendulum_in_space_strikes_the_ground_below_its_pivot() -> None:
+    m = Mechanism("arm", dimension=3)
+    m.gravity = 9.81
+    arm = m.body("arm", Hinge("angle", (0, 1, 0), at=(0, 0, 0.5)), mass=1.0, com=(1, 0, 0), inertia=(0.1,) * 3)
+    struck = HybridSystem(m, units=(SpatialPoint(m.point("tip", arm, (1, 0, 0)), arm, friction=0.5),))
+    run = saltus.simulate(struck, until=2.0)
+    assert [(event.guard, event.mode_after) for event in run.events] == [("tip.touch", "stick")]
+    assert run.final["angle"] == pytest.approx(math.pi / 6, abs=1e-12)
+    assert run.check().ok
