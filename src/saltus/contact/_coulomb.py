@@ -55,18 +55,40 @@ def rebound(A, free, target, mu, out, info):
 
 @compiled
 def plastic_in_space(A, free, target):
-    """The impulse (t, n, s) that stops all sliding and gives a normal velocity, by Cramer's rule."""
-    a, b, c = -free[0], target - free[1], -free[2]
-    one = A[4] * A[8] - A[5] * A[7]
-    two = A[3] * A[8] - A[5] * A[6]
-    three = A[3] * A[7] - A[4] * A[6]
-    det = A[0] * one - A[1] * two + A[2] * three
-    if not det > 1e-14 * A[0] * A[4] * A[8]:
-        return 0.0, b / A[4], 0.0  # it cannot move in every direction
-    t = (a * one - A[1] * (b * A[8] - A[5] * c) + A[2] * (b * A[7] - A[4] * c)) / det
-    n = (A[0] * (b * A[8] - A[5] * c) - a * two + A[2] * (A[3] * c - b * A[6])) / det
-    s = (A[0] * (A[4] * c - b * A[7]) - A[1] * (A[3] * c - b * A[6]) + a * three) / det
-    return t, n, s
+    """The impulse (t, n, s) that gives a normal velocity and stops what sliding can be stopped.
+
+    Where the contact cannot move in every direction it is the one with the least friction.
+    """
+    # the normal impulse eliminated: S is how sliding answers to friction while the normal velocity stays as wanted
+    need = target - free[1]
+    tt, ts, ss = A[0] - A[1] * A[3] / A[4], A[2] - A[1] * A[5] / A[4], A[8] - A[7] * A[5] / A[4]
+    a, c = -free[0] - A[1] * need / A[4], -free[2] - A[7] * need / A[4]
+    det, trace, none = tt * ss - ts * ts, tt + ss, 1e-14 * (A[0] + A[4] + A[8])
+    t = s = 0.0
+    if det > none * trace:
+        t, s = (ss * a - ts * c) / det, (tt * c - ts * a) / det
+    elif trace > none:  # it slides in one direction only: the pseudo-inverse
+        t, s = (tt * a + ts * c) / trace**2, (ts * a + ss * c) / trace**2
+    return t, (need - A[3] * t - A[5] * s) / A[4], s
+
+
+@compiled
+def _without_limit(A, free, need):
+    """The impulse (t, s) along the ground that sliding friction tends to as it grows beyond all limits.
+
+    It acts against what sliding it leaves, so it is f with (B + k) f = -v for some k > 0, where B is the Delassus matrix
+    and v the velocity along the ground. The pressure tends to zero, so that f alone gives the normal velocity its change.
+    """
+    if not need > 0.0:
+        return 0.0, 0.0
+    det, trace = A[0] * A[8] - A[2] * A[6], A[0] + A[8]
+    across_t, across_s = A[2] * free[2] - A[8] * free[0], A[6] * free[0] - A[0] * free[2]
+    b = need * trace + A[3] * free[0] + A[5] * free[2]
+    c = min(need * det - A[3] * across_t - A[5] * across_s, 0.0)
+    root = math.sqrt(b * b - 4.0 * need * c)
+    k = -2.0 * c / (b + root) if b > 0.0 else (root - b) / (2.0 * need)
+    size = det + k * (trace + k)
+    return (across_t - k * free[0]) / size, (across_s - k * free[2]) / size
 
 
 @compiled
@@ -96,12 +118,21 @@ def rebound_in_space(A, free, target, mu, out, info):
     if need < 0.0:
         return 0
     info[0] = 1.0 if target == 0.0 else 0.0
-    if need == 0.0:
-        info[1] = 1.0 if free[0] == 0.0 and free[2] == 0.0 else 0.0
+    ideal, still = mu == math.inf, free[0] == 0.0 and free[2] == 0.0
+    if need == 0.0 and not (ideal and not still):
+        info[1] = 1.0 if still else 0.0
         return 0
     t, n, s = plastic_in_space(A, free, target)
     size = math.hypot(t, s)
-    if n >= 0.0 and (mu == math.inf or size <= mu * n * (1.0 + 1e-14) + 1e-15 * n):
+    if ideal:
+        # without limit the least pressure is enough, and what rounding makes of none is none
+        if n * A[4] < -1e-14 * (need + abs(A[3] * t) + abs(A[5] * s)):
+            out[0], out[2] = _without_limit(A, free, need)
+            return 0
+        out[0], out[1], out[2] = t, max(n, 0.0), s
+        info[1] = 1.0
+        return 0
+    if n >= 0.0 and size <= mu * n * (1.0 + 1e-14) + 1e-15 * n:
         out[0], out[1], out[2] = t, n, s
         info[1] = 1.0
         return 0

@@ -214,11 +214,11 @@ def edge(status, slot):
 @compiled
 def candidates(status_ended, still, mu):
     """The statuses, as bits, that a point on the ground with no normal velocity may take next."""
-    bits = (1 << OPEN) | (1 << SLIP)
+    bits = 1 << OPEN
     if still:
-        bits = (1 << OPEN) | (1 << STICK)
-        if mu < math.inf:
-            bits |= 1 << SLIP
+        bits |= 1 << STICK
+    if mu < math.inf:
+        bits |= 1 << SLIP
     if status_ended >= 0:
         bits &= ~(1 << status_ended)
     return bits

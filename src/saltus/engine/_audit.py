@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltus.contact import guard_values_of
+from saltus.contact._unit import GROUNDS
 from saltus.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -153,8 +154,15 @@ def _guards(run: Trajectory) -> list[Check]:
 
 
 def _impacts(run: Trajectory) -> list[Check]:
-    """No impact creates energy."""
-    lost = [event.energy_lost for event in run.events if any(event.impulse.values())]
-    if not lost:
+    """No impact creates energy, and no ground pulls."""
+    struck = [event for event in run.events if any(event.impulse.values())]
+    if not struck:
         return []
-    return [Check("impacts create energy", max(0.0, -min(lost)), 1e-12 * (1 + max(map(abs, lost))), "J")]
+    lost = [event.energy_lost for event in struck]
+    checks = [Check("impacts create energy", max(0.0, -min(lost)), 1e-12 * (1 + max(map(abs, lost))), "J")]
+    normal = [f"{unit.name}.n" for unit in run.system.units if unit.kind in GROUNDS]
+    if normal:
+        given = [event.impulse[name] for event in struck for name in normal]
+        # rocking that ends where its height is lost in rounding ends at some 1e-7 m/s
+        checks.append(Check("impulses push", max(0.0, -min(given)), 1e-6 * (1 + max(map(abs, given))), "N s"))
+    return checks

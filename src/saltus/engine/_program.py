@@ -45,6 +45,7 @@ from saltus.engine._wide import wide
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Velocity, position_of
+from saltus.mechanism._space import column
 
 _POINTER = ctypes.c_void_p
 
@@ -162,10 +163,11 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
     state = ca.vertcat(d.t, d.x)
     brief = [isinstance(row, Velocity) for row in units]
     sizes = [ca.SX(0) if k in _known(brief) else _size(kinematic[k], state) for k in range(kinematic.numel())]
+    ways = [_way(system, unit) for unit in system.units for _ in unit.rows]
     for k in range(len(units)):
         if brief[k]:  # in space gradients are long: parts of what is added up will do
             parts = ca.fabs(J[k, :].T * d.v)
-            sizes[k], sizes[len(units) + k] = ca.fabs(positions[k]) + ca.sum1(ca.fabs(d.q[:3])), ca.sum1(parts)
+            sizes[k], sizes[len(units) + k] = ca.fabs(positions[k]) + ways[k], ca.sum1(parts)
     for k, unit in enumerate(system.units):
         # a distance changes no faster than the place; its own gradient is undefined at the centre of a bar
         first, last = system.first_rows[k], system.first_rows[k + 1]
@@ -191,6 +193,17 @@ def kernel_sources(system: HybridSystem) -> dict[str, str]:
             "energy", inputs, ca.vertcat(d.kinetic, d.potential, _sizes(d.kinetic + d.potential, d.x), pushed)
         ),
     }
+
+
+def _way(system: HybridSystem, unit: Any) -> Any:
+    """What is added up from the world to a contact in space, from joint to joint and on to its point, m."""
+    if unit.kind != SPACE:
+        return ca.SX(0)
+    way, body = ca.sum1(ca.fabs(column(unit.point.at))), unit.body
+    while body.motion.parent:
+        way += ca.sum1(ca.fabs(body.motion.origin))
+        body = system.mechanism.bodies.get(body.motion.parent, system.mechanism.world)
+    return way
 
 
 def _known(brief: list[bool]) -> set[int]:

@@ -39,7 +39,7 @@ def impulse(A, free, before, c, out, info):
             return 1
         kappa = mu * given_n / bound
     out[0] = kappa * two_t
-    out[1] = given_n + kappa * (two_n - one_n)
+    out[1] = max(given_n + kappa * (two_n - one_n), 0.0)  # no rounding pulls
     info[0] = 1.0 if e_n == 0.0 else 0.0
     info[2] = kappa
     return 0
@@ -59,7 +59,9 @@ def impulse_in_space(A, free, before, c, out, info):
     two_t, two_n, two_s = plastic_in_space(A, free, 0.0)
     size = math.hypot(two_t, two_s)
     test_n = given_n + (1.0 + e_t) * (two_n - one_n)
-    if mu == math.inf or (1.0 + e_t) * size <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
+    if mu == math.inf and not test_n > 0.0:
+        kappa = given_n / (one_n - two_n)  # as in the plane
+    elif (1.0 + e_t) * size <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
         kappa = 1.0 + e_t
         info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
@@ -68,7 +70,7 @@ def impulse_in_space(A, free, before, c, out, info):
             return 1
         kappa = mu * given_n / bound
     out[0] = kappa * two_t
-    out[1] = given_n + kappa * (two_n - one_n)
+    out[1] = max(given_n + kappa * (two_n - one_n), 0.0)  # no rounding pulls
     out[2] = kappa * two_s
     info[0] = 1.0 if e_n == 0.0 else 0.0
     info[2] = kappa
