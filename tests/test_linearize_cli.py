@@ -80,7 +80,16 @@ def test_without_gains_it_says_why(call_json, call):
         ("linearize hopper --q x=1", "unknown state"),
         ("linearize hopper --r 0", "must be positive"),
         ("linearize hopper --period -1", "positive time"),
-        ("linearize bouncing_ball", "cannot move at all"),
+        ("linearize bouncing_ball", "ball has no friction, and slips at the least push"),
+        ("linearize segway --at theta=0 --set mu=0", "axle has no friction"),
+        ("linearize segway --at theta=0 --set mu=0 --mode roll", "axle has no friction"),
+        ("linearize segway --here --x0 theta=0 --set mu=0", "axle has no friction"),
+        ("linearize claptrap --at pitch=0 --set mu=0", "wheel has no friction"),
+        ("linearize segway --at theta=0 --keep psi,theta --q psi=0", "needs a weight"),
+        ("linearize segway --at theta=0 --keep psi,theta --q psi=0 --period 0.01", "needs a weight"),
+        ("linearize segway --at theta=0 --set torque_limit=0 --q theta=1", "no inputs can stabilise"),
+        ("linearize pendulum --at theta=180deg --period 1e9", "too long for pendulum"),
+        ("linearize pendulum --at theta=90deg --period 1e9", "too long for pendulum"),
     ],
 )
 def test_what_is_wrong_is_said(words, complaint, call):
@@ -88,3 +97,19 @@ def test_what_is_wrong_is_said(words, complaint, call):
     assert code == 2
     assert complaint in err
     assert not out
+
+
+def test_an_equilibrium_beyond_the_motor_is_none(call, call_json):
+    words = ["linearize", "pendulum", "--at", "theta=90deg", "--set", "torque_limit=0.1"]
+    code, said = call_json(*words)
+    assert code == 0
+    assert said["equilibrium"] is False
+    assert said["beyond_limits"] == {"pivot": {"needed": pytest.approx(9.81), "limit": 0.1}}
+    assert "equilibrium: no, needs 9.81 of pivot, whose limit is 0.1" in call(*words)[1]
+    assert call_json("linearize", "pendulum", "--at", "theta=90deg")[1]["equilibrium"] is True
+
+
+def test_what_may_not_push_controls_nothing(call_json):
+    _, said = call_json("linearize", "segway", "--at", "theta=0", "--set", "torque_limit=0")
+    assert (said["controllable"], said["rank"], said["K"]) == (False, 0, None)
+    assert "no inputs can stabilise" in said["no_gains"]

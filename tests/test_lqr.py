@@ -1,6 +1,7 @@
 """The LQR controller: it holds what would fall, drives where it is told, and refuses what it cannot do."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,22 @@ def test_the_hopper_stands_on_its_foot():
 def test_what_it_cannot_do_is_refused(robot, options, words):
     with pytest.raises(InputError, match=words):
         LQR(**options).bind(robots.find_robot(robot))
+
+
+@pytest.mark.parametrize(
+    ("A", "B"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], [[1.0], [1.0]]),
+        ([[1.0, 0.0], [0.0, 2.0]], [[1.0], [1e-12]]),
+        ([[0.0, 0.0], [0.0, -1.0]], [[1e-16], [1.0]]),
+    ],
+)
+@pytest.mark.parametrize("period", [None, 0.1])
+def test_what_the_inputs_do_not_reach_gets_no_gains(A, B, period):
+    linear = replace(linearize(robots.pendulum(), at=UPRIGHT), A=np.array(A), B=np.array(B))
+    assert not linear.controllable
+    with pytest.raises(InputError, match="no inputs can stabilise"):
+        linear.lqr(period=period)
+    # what decays by itself need not be reached
+    decays = replace(linear, A=np.diag([1.0, -1.0]), B=np.array([[1.0], [0.0]]))
+    assert decays.lqr(period=period)[0, 0] > 0

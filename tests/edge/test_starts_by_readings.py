@@ -37,7 +37,7 @@ def test_a_velocity_that_is_told_is_kept_and_what_is_on_the_ground_rolls(name: s
     [
         {"dx": 1.0, "dpsi": 3.0},
         {"dz": 1.0, "pitch": 0.1},
-        {"psi": 5.0, "wheel": 1.0, "pitch": 0.2},
+        {"psi": 5.0, "x": 1.0, "y": 0.0},
         {"z": 0.15, "roll": 0.3},
         {"qw": 0.9, "pitch": 0.1},
     ],
@@ -60,3 +60,22 @@ def test_where_all_rates_are_told_nothing_else_moves():
     coin = saltus.robots.coin(mu=1.5)
     x = dict(zip(coin.state_names, coin.state(told), strict=True))
     assert (x["dx"], x["dy"], x["z"]) == pytest.approx((told["dx"], told["dy"], told["z"]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"x": 1.0, "yaw": 1.2},
+        {"x": 1.0, "y": 0.0, "yaw": math.pi / 2},
+        {"x": 1.0, "y": 2.0, "yaw": 0.7, "roll": 0.2},
+        {"y": 2.0, "dyaw": 0.3},
+    ],
+)
+def test_a_robot_turned_where_it_is_told_to_be_neither_moves_away_nor_drives(told: dict) -> None:
+    """Its place along the heading, psi, is what comes out of it."""
+    robot = saltus.robots.claptrap_two_wheels() if "dyaw" in told else saltus.robots.claptrap()
+    x = dict(zip(robot.state_names, robot.state(told), strict=True))
+    place = (told.get("x", 0.0), told.get("y", 0.0))
+    assert (x["x"], x["y"]) == pytest.approx(place, abs=1e-12)
+    assert x["z"] == pytest.approx(0.15 * math.cos(told.get("roll", 0.0)), abs=1e-12)
+    assert math.hypot(x["dx"], x["dy"]) < 1e-12

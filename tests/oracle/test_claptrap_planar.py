@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,9 @@ from saltus.hybrid._readings import readings_of
 START = 0.2
 
 
-def in_space(name: str, controller, until: float, **options):  # type: ignore[no-untyped-def]
+def in_space(name: str, controller, until: float, mu: float = np.inf, **options):  # type: ignore[no-untyped-def]
     """Position and pitch of the robot in space, with their rates, at a few times."""
-    robot = saltus.robots.find_robot(name).with_guards(fall="ignore")
+    robot = saltus.robots.find_robot(name).with_guards(fall="ignore").with_parameters(mu=mu)
     run = saltus.simulate(robot, {"pitch": START}, until=until, controller=controller, **options)
     x = run.at(np.linspace(0, until, 21))
     seen = np.array([np.array(readings_of(robot)(row, robot.parameter_values)).ravel() for row in x])
@@ -23,8 +25,8 @@ def in_space(name: str, controller, until: float, **options):  # type: ignore[no
     return run, np.column_stack([x[:, place["x"]], np.unwrap(seen[:, 2]), x[:, place["dx"]], seen[:, 6]])
 
 
-def in_plane(controller, until: float, **options):  # type: ignore[no-untyped-def]
-    robot = saltus.robots.segway().with_guards(fall="ignore")
+def in_plane(controller, until: float, mu: float = np.inf, **options):  # type: ignore[no-untyped-def]
+    robot = saltus.robots.segway(mu=mu).with_guards(fall="ignore")
     run = saltus.simulate(robot, {"theta": START}, until=until, controller=controller, **options)
     x = run.at(np.linspace(0, until, 21))
     place = {name: k for k, name in enumerate(robot.state_names)}
@@ -41,6 +43,48 @@ def test_in_the_sagittal_plane_the_robot_in_space_moves_as_the_planar_one(name: 
     _, two = in_plane(theirs, 2.0)
     assert np.abs(one - two).max() < 1e-8
     assert run.check().ok
+
+
+@pytest.mark.parametrize("name", ["claptrap", "claptrap_upright"])
+@pytest.mark.parametrize("mu", [np.inf, 0.9])
+@pytest.mark.parametrize("limit", [None, 20.0])
+def test_the_same_lqr_does_the_same_in_space_and_in_the_plane(name: str, mu: float, limit: float | None) -> None:
+    """Where it slips, too: psi is where the robot is, in radii of its wheel, in both."""
+    own, theirs = (robots.controllers["lqr"] for robots in (saltus.robots.claptrap(), saltus.robots.segway()))
+    tight = {"rtol": 1e-11, "atol": 1e-12}
+    run, one = in_space(name, replace(own, limit=limit), 2.0, mu, **tight)
+    _, two = in_plane(replace(theirs, limit=limit), 2.0, mu, **tight)
+    assert np.abs(one - two).max() < 1e-8
+    assert ("slip" in run.arc_modes) == (mu < 1)
+
+
+def test_lqr_that_slips_comes_back_to_where_it_began() -> None:
+    robot = saltus.robots.claptrap(mu=0.9)
+    run = saltus.simulate(robot, {"pitch": START}, until=20.0, controller=robot.controllers["lqr"])
+    assert "slip" in run.arc_modes
+    assert abs(run.final["x"]) < 1e-6
+
+
+def test_psi_goes_on_where_the_body_turns_over() -> None:
+    """The pitch jumps from pi to -pi there; nothing that is fed back may."""
+    robot = saltus.robots.claptrap(height=0.1)
+    run = saltus.simulate(robot, {"pitch": 3.0, "dpitch": 1.0}, until=0.5)
+    t = np.linspace(0.0, 0.5, 501)
+    x = run.at(t)
+    seen = np.array([np.array(readings_of(robot)(row, robot.parameter_values)).ravel() for row in x])
+    names = [*robot.mechanism.readings, *(f"d{name}" for name in robot.mechanism.readings)]
+    pitch, psi, rate = (seen[:, names.index(name)] for name in ("pitch", "psi", "dpsi"))
+    assert np.abs(np.diff(pitch)).max() > 6
+    assert np.abs(np.diff(psi) - 1e-3 * (rate[1:] + rate[:-1]) / 2).max() < 1e-6
+    plane = saltus.robots.segway(height=0.1)
+    begin = {"pitch": 3.0, "dpitch": 1.0}, {"theta": 3.0, "dtheta": 1.0, "dphi": -1.0}
+    ends = []
+    for one, start, at in zip((robot, plane), begin, ("pitch", "theta"), strict=True):
+        hanging = replace(one.controllers["lqr"], at={at: np.pi})
+        held = saltus.simulate(one, start, until=5.0, controller=hanging, rtol=1e-11, atol=1e-12)
+        assert np.abs(held.samples.inputs).max() < 20
+        ends.append([held.final["x"], held.final["dx"]])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)
 
 
 def test_a_body_that_hangs_rolls_for_a_minute_and_keeps_its_energy() -> None:
@@ -81,7 +125,7 @@ def test_two_wheels_drive_and_turn() -> None:
     names = [*robot.mechanism.readings, *(f"d{name}" for name in robot.mechanism.readings)]
     seen = dict(zip(names, last, strict=True))
     assert seen["dyaw"] == pytest.approx(0.2, abs=1e-3)
-    assert seen["dpsi"] == pytest.approx(4.0, abs=1e-3)
+    assert np.hypot(run.final["dx"], run.final["dy"]) == pytest.approx(4.0 * 0.15, abs=1e-4)
     # 4 rad in 20 s: round more than half a circle
     assert seen["yaw"] == pytest.approx(0.2 * 20 - 2 * np.pi, abs=0.02)
     assert run.redundant

@@ -114,6 +114,7 @@ def _facts(linear: Linear, content: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [
         ("about", f"{kind} in mode {linear.mode}, largest acceleration {linear.residual:.2g}"),
         ("at", ", ".join(f"{name} = {value:.6g}" for name, value in linear.state.items() if abs(value) > 1e-12) or "0"),
+        ("equilibrium", _beyond(linear)),
         ("inputs", ", ".join(f"{name} = {value:.6g}" for name, value in linear.input_values.items()) or "none"),
         ("follow", "; ".join(_follows(name, parts) for name, parts in linear.dropped.items())),
         ("eigenvalues (1/s)", ", ".join(map(_number, content["eigenvalues"]))),
@@ -128,6 +129,12 @@ def _facts(linear: Linear, content: dict[str, Any]) -> list[tuple[str, str]]:
     elif loop is not None:
         facts.append((what, ", ".join(map(_number, loop))))
     return [(name, value) for name, value in facts if value]
+
+
+def _beyond(linear: Linear) -> str:
+    """What the actuators cannot give of what would hold the robot there."""
+    needs = [f"needs {one:.6g} of {name}, whose limit is {most:g}" for name, (one, most) in linear.beyond.items()]
+    return f"no, {' and '.join(needs)}" if needs else ""
 
 
 def _reach(linear: Linear) -> str:

@@ -54,7 +54,7 @@ def controllability(
     """How the inputs reach the states, in units in which numbers can be compared.
 
     States are measured in the units that balance A (`scipy.linalg.matrix_balance`), inputs in their limits where these
-    are finite, time in the inverse of A's norm, and B is divided by its own. The rank is counted by orthogonal steps B,
+    are finite (so that one with the limit 0 does nothing), time in the inverse of A's norm, and B is divided by its own. The rank is counted by orthogonal steps B,
     A B, A A B, ..., since the matrix [B, A B, ...] itself says little about many states; the margins are those of
     Popov, Belevitch and Hautus: the smallest singular value of (A - eigenvalue, B).
     """
@@ -82,7 +82,8 @@ def _scaled(A: np.ndarray, B: np.ndarray, limits: np.ndarray) -> tuple[np.ndarra
     clean = np.where(np.abs(A) > _ROUNDING * np.abs(A).max(initial=0.0), A, 0.0)
     a, (units, _) = matrix_balance(clean, permute=False, separate=True)
     rate = float(np.linalg.norm(a, 2)) or 1.0
-    b = B * np.where(np.isfinite(limits) & (limits > 0), limits, 1.0) / units[:, None]
+    # what may not push at all reaches nothing
+    b = B * np.where(np.isfinite(limits), limits, 1.0) / units[:, None]
     size = float(np.linalg.norm(b, 2)) if b.size else 0.0
     return a / rate, b / (size or 1.0), rate
 

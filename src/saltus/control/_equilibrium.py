@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from saltus.contact import GRIP
@@ -90,18 +91,22 @@ def find_equilibrium(system: HybridSystem, x: np.ndarray, u: np.ndarray, mode: A
         reason = ""
         for free in (False, True):
             found = _newton(system, flow_at(system, find_statuses(system, mode), start), start, u, at, inputs=free)
-            if found is not None and not (reason := _refusal(system, found.x)):
+            if found is not None and not (reason := _refusal(system, found.x) or _without_friction(system, found)):
                 return found
         raise InputError(_no_equilibrium(system, [system.mode_name(find_statuses(system, mode))], at, reason))
-    tried = []
+    tried, reason = [], ""
     for statuses in _candidates(system, start, u):
         tried.append(system.mode_name(statuses))
         for begin in _beginnings(system, statuses, start, u, at):
             for free in (False, True):
                 found = _newton(system, flow_at(system, statuses, begin), begin, u, at, inputs=free)
-                if found is not None and _stays(system, found):
+                if found is None or not _stays(system, found):
+                    continue
+                slips = on_the_edge(system, found)
+                if not slips:
                     return found
-    raise InputError(_no_equilibrium(system, tried, at, ""))
+                reason = reason or slips
+    raise InputError(_no_equilibrium(system, tried, at, reason))
 
 
 def _beginnings(
@@ -164,6 +169,45 @@ def _stays(system: HybridSystem, place: Place) -> bool:
         return bool(statuses_at(system, place.x, place.u, place.statuses) == place.statuses)
     except InputError:
         return False
+
+
+def on_the_edge(system: HybridSystem, place: Place) -> str:
+    """Which contact holds at the edge of its friction, so that it slips beside the place; nothing if none does."""
+    flow = flow_at(system, place.statuses, place.x)
+    nq = system.mechanism.nq
+    forces = arrays(flow.linear, 0.0, place.x[:nq], place.x[nq:], place.u, system.parameter_values)[6].ravel()
+    for k, mu in _holding(system, place.statuses):
+        along, press = _shares(forces[system.first_rows[k] : system.first_rows[k + 1]])
+        if mu * press - along <= 1e-9 * max(1.0, abs(press)):
+            return _slips(system, k, mu)
+    return ""
+
+
+def _without_friction(system: HybridSystem, place: Place) -> str:
+    """Which contact is to hold in a mode though the ground has no friction at all."""
+    return next((_slips(system, k, mu) for k, mu in _holding(system, place.statuses) if mu == 0), "")
+
+
+def _holding(system: HybridSystem, statuses: Sequence[int]) -> list[tuple[int, float]]:
+    """Contacts that friction keeps from moving along the ground, and how much of it they have, if not all."""
+    return [
+        (k, system.unit_coefficients[k][0])
+        for k, (unit, status) in enumerate(zip(system.units, statuses, strict=True))
+        if unit.kind in (GROUND, SPACE)
+        and status == STICK
+        and system.unit_coefficients[k][0] < np.inf
+        and any(ca.sparsify(system.dynamics.row(row)[0]).nnz() for direction, row in unit.rows if direction != "n")
+    ]
+
+
+def _shares(forces: np.ndarray) -> tuple[float, float]:
+    """What acts along the ground, and what presses on it, which is the second."""
+    return float(np.linalg.norm(np.delete(forces, 1))), float(forces[1])
+
+
+def _slips(system: HybridSystem, unit: int, mu: float) -> str:
+    what = "has no friction" if mu == 0 else f"is at the edge of its friction of {mu:g}"
+    return f"{system.units[unit].name} {what}, and slips at the least push; name a mode in which it slips"
 
 
 def _newton(

@@ -12,11 +12,14 @@ import numpy as np
 from saltus.control._controllability import Controllability, WeakMode, controllability
 from saltus.control._independent import rate_name
 from saltus.control._protocol import check_period
-from saltus.control._riccati import gains, held
+from saltus.control._riccati import DECAYS, gains, held, longest_period
 from saltus.errors import InputError, unknown_name
 
 # Where the largest rate of a state is below this, the state is an equilibrium, m/s^2 or rad/s^2.
 STILL = 1e-8
+
+# An eigenvalue is out of reach where its margin is below this.
+_REACHED = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +73,18 @@ class Linear:
 
     @property
     def equilibrium(self) -> bool:
-        """Whether nothing moves there, and nothing begins to."""
+        """Whether nothing moves there, and nothing begins to, with inputs that the actuators can give."""
         still = all(abs(self.state[name]) < STILL for name in self.acceleration)
-        return still and self.residual < STILL
+        return still and self.residual < STILL and not self.beyond
+
+    @property
+    def beyond(self) -> dict[str, tuple[float, float]]:
+        """Inputs there that the actuators cannot give, by name: what is needed, and the limit."""
+        return {
+            name: (value, float(limit))
+            for (name, value), limit in zip(self.input_values.items(), self.limits, strict=True)
+            if abs(value) > limit * (1 + 1e-12)
+        }
 
     @property
     def dropped(self) -> dict[str, dict[str, float]]:
@@ -180,20 +192,37 @@ class Linear:
         if not self.inputs:
             raise InputError(f"{self.robot} has no actuators, so there are no gains")
         weights, efforts = self.weights(Q), self.efforts(R)
-        K = gains(self.A, self.B, weights, efforts, None if period is None else check_period(period))
+        held_for = None if period is None else self._check_period(period)
+        # what may not push at all gets no gains
+        B = self.B * (self.limits > 0)
+        K = None if self._lost() else gains(self.A, B, weights, efforts, held_for)
         if K is None:
             raise InputError(self._no_gains())
         return K
 
-    def _no_gains(self) -> str:
-        lost = [
-            (value, margin)
+    def _check_period(self, period: float) -> float:
+        length, longest = check_period(period), longest_period(self.A)
+        if length > longest:
+            raise InputError(
+                f"a period of {length:g} s is too long for {self.robot}: with inputs held, differences change beyond all "
+                f"numbers in it; at most {longest:.3g} s"
+            )
+        return length
+
+    def _lost(self) -> list[complex]:
+        """Eigenvalues that do not decay by themselves and that the inputs do not reach."""
+        least = max(STILL, DECAYS * float(np.linalg.norm(self.A, 2))) if len(self.A) else STILL
+        return [
+            complex(value)
             for value, margin in zip(self.eigenvalues, self.margins, strict=True)
-            if value.real > -STILL and margin < 1e-7
+            if value.real > -least and margin < _REACHED
         ]
+
+    def _no_gains(self) -> str:
+        lost = self._lost()
         where = f"{self.robot} in mode {self.mode}"
         if lost and self.weak_mode is not None:
-            told = ", ".join(dict.fromkeys(shown(value) for value, _ in lost))
+            told = ", ".join(dict.fromkeys(map(shown, lost)))
             moves = ", ".join(name for name, share in self.weak_mode.states.items() if share > 0.05)
             return f"{where}: no inputs can stabilise the eigenvalues {told} 1/s (the weakest moves {moves})"
         return f"{where}: no gains were found; every state that does not decay by itself needs a weight"
@@ -208,7 +237,7 @@ class Linear:
         if period is None:
             values = np.linalg.eigvals(self.A - self.B @ gain).astype(complex)
             return values[np.lexsort((values.imag, values.real))[::-1]]
-        F, G = held(self.A, self.B, check_period(period))
+        F, G = held(self.A, self.B, self._check_period(period))
         values = np.linalg.eigvals(F - G @ gain).astype(complex)
         return values[np.argsort(-np.abs(values), kind="stable")]
 
@@ -259,6 +288,7 @@ class Linear:
             "margins": self.margins.tolist(),
             "weak_mode": None if self.weak_mode is None else self.weak_mode.to_dict(),
             "equilibrium": self.equilibrium,
+            "beyond_limits": {name: {"needed": one, "limit": most} for name, (one, most) in self.beyond.items()},
             "residual": self.residual,
             "forces": self.forces,
         }

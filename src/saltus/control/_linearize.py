@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.control._equilibrium import Place, find_equilibrium, held_values, statuses_at
+from saltus.control._equilibrium import Place, find_equilibrium, held_values, on_the_edge, statuses_at
 from saltus.control._independent import Choice, Flow, arrays, choose, direction_names, flow_at, read_choice
 from saltus.control._linear import Linear
 from saltus.control._protocol import per_actuator
@@ -57,6 +57,8 @@ def linearize(
         raise unknown_name("place", at, PLACES, "linearize")
     if at == "state":
         place = Place(x, u, find_statuses(system, mode) if mode is not None else statuses_at(system, x, u))
+        if mode is None and (slips := on_the_edge(system, place)):
+            raise InputError(f"{system.name} in mode {system.mode_name(place.statuses)}: {slips}")
     else:
         place = find_equilibrium(system, x, u, mode, told)
     return _at(system, place, keep)

@@ -15,8 +15,9 @@ from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._closed import consistent
-from saltus.hybrid._readings import reading_names, state_by_readings
+from saltus.hybrid._readings import reading_names
 from saltus.hybrid._symmetry import Symmetry
+from saltus.hybrid._told import told_state
 from saltus.mechanism import Dynamics, Mechanism, derive
 from saltus.mechanism._welded import welded, whole
 
@@ -276,7 +277,7 @@ class HybridSystem:
             # a posture told by a quaternion is not that of the default start
             told = {name: value for name, value in told.items() if name in given or name not in self.mechanism.readings}
         if told:
-            return state_by_readings(self, vector, told, kept, [name for name in given if name in readings])
+            return told_state(self, vector, told, kept, [name for name in given if name in readings])
         return vector
 
     def kinematics(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -112,13 +112,15 @@ class Actuator:
 class Reading:
     """A number that is read off the coordinates, an angle of a body for example: its expression and unit.
 
-    One that ``wraps`` is an angle that comes round: beyond pi it is read from -pi on.
+    One that ``wraps`` is an angle that comes round: beyond pi it is read from -pi on. One that ``follows`` is not held
+    where it was when other readings are told for a start: it is what coordinates and the others make of it.
     """
 
     name: str
     expression: Any
     unit: str
     wraps: bool = False
+    follows: bool = False
 
 
 class Mechanism:
@@ -317,10 +319,10 @@ class Mechanism:
         unit = "N m" if self.coordinates[on] == "rad" else "N"
         self.actuators[name] = Actuator(name, along, limit, unit, on)
 
-    def reading(self, name: str, expression: Any, unit: str, *, wraps: bool = False) -> None:
+    def reading(self, name: str, expression: Any, unit: str, *, wraps: bool = False, follows: bool = False) -> None:
         """Name a number that is read off the coordinates; it can be told for a start, and so can its rate, d + name."""
         self._new(name, [*self.state_names, *self.readings], "coordinate, velocity or reading")
-        self.readings[name] = Reading(name, ca.SX(expression), unit, wraps)
+        self.readings[name] = Reading(name, ca.SX(expression), unit, wraps, follows)
 
     def thruster(self, name: str, point: Point, direction: tuple[Any, Any], *, limit: Any = math.inf) -> None:
         """Push a point along a fixed direction of the world with a force ``|u| <= limit``."""

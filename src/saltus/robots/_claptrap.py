@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+import casadi as ca
+
 from saltus.contact import SpatialWheel
 from saltus.control import LQR, Feedback
 from saltus.hybrid import Guard, HybridSystem
@@ -18,12 +20,12 @@ SOURCE = "vigne2019"
 PD = {"pitch": 150.0, "dpitch": 1.5}
 
 
-def lqr(*more: str, motors: int = 1, speed: Mapping[str, float] | None = None) -> LQR:
-    """LQR on pitch, psi, whatever else is named, and their rates: it stands, and comes back to where it began.
+def lqr(*states: str, motors: int = 1, speed: Mapping[str, float] | None = None) -> LQR:
+    """LQR on pitch, what else is named, and their rates: with psi, it comes back to where it began.
 
     All of these cost alike, and a torque of 10 N m as much as one radian.
     """
-    return LQR(effort=[0.01] * motors, at={"pitch": 0.0}, states=("pitch", "psi", *more), speed=speed)
+    return LQR(effort=[0.01] * motors, at={"pitch": 0.0}, states=("pitch", *states), speed=speed)
 
 
 def claptrap(
@@ -39,9 +41,10 @@ def claptrap(
     mu = m.parameter("mu", math.inf, "1", "friction of the ground; ideal rolling if infinite", lower=0, infinite=True)
     head = m.point("head", m.bodies["body"], (0, 0, height))
     wheels = [name for name in m.bodies if "wheel" in name]
-    pitch = m.readings["pitch"].expression
-    rolled = sum(m.coordinate(name).symbol for name in wheels) / len(wheels)
-    m.reading("psi", pitch + rolled, "rad")
+    # how far the axle is along its heading, in radii [vigne2019, before eq. 18]: of pitch and wheel no continuous angle
+    # can be made, since a quaternion does not count turns
+    x, y, yaw = m.coordinate("x").symbol, m.coordinate("y").symbol, m.readings["yaw"].expression
+    m.reading("psi", (x * ca.cos(yaw) + y * ca.sin(yaw)) / r, "rad", follows=True)
     marks = []
     for wheel in wheels:
         m.point(f"{wheel}_mark", m.bodies[wheel], (0, 0, -r))
@@ -58,7 +61,7 @@ def claptrap(
         guards=(Guard("fall", head.position[2], about="height of the top of the body"),),
         start={"z": 0.15, "pitch": 0.2},
         until=10.0,
-        controllers=controllers or {"pd": Feedback(PD), "lqr": lqr(), "drive": lqr(speed={"psi": 4.0})},
+        controllers=controllers or {"pd": Feedback(PD), "lqr": lqr("psi"), "drive": lqr("psi", speed={"psi": 4.0})},
         skeleton=(("body", "head"), *marks, *arms),
         about=about,
     )

@@ -21,7 +21,7 @@ def build() -> HybridSystem:
         m, n, Floating("x", "y", "theta", sense=-1), lambda body: Revolute("phi", sense=-1), parent=stand
     )
     m.actuator("motor", "phi", limit=n.limit)
-    # psi = theta + phi where it rolls, and where it is if it has slipped
+    # where it is, which is theta + phi if it has never slipped
     m.reading("psi", m.q[0] / n.r, "rad")
     return HybridSystem(
         m,

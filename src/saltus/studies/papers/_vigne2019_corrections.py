@@ -5,6 +5,7 @@ from __future__ import annotations
 from saltus.studies import Correction
 from saltus.studies.papers import _vigne2019_printed as printed
 from saltus.studies.papers._vigne2019_found import LEAN, Found
+from saltus.studies.papers._vigne2019_numbers import equals, stands
 
 
 def corrections(found: Found) -> tuple[Correction, ...]:
@@ -17,12 +18,13 @@ def corrections(found: Found) -> tuple[Correction, ...]:
         Correction(
             "2.2, (7)", "[H Jᵀ; J 0]", "[H -Jᵀ; J 0]: (6) has Jᵀ f_g on the other side",
             f"at rest the ground pulls, with {by_printed:.6g} N", f"it bears the robot, with {right:.6g} N",
+            stands(equals(by_printed, right)),
         ),
         Correction(
             "2.2, contact point", "always r below the centre of the wheel",
             "so for an upright wheel; a leaning disc touches at its lowest rim point, and a ball at the printed one",
             f"at a lean of {LEAN:g} rad and at rest the roll accelerates by {upright:.6g} rad/s²",
-            f"by {rim:.6g} rad/s²",
+            f"by {rim:.6g} rad/s²", stands(equals(upright, rim)),
         ),
         Correction(
             "2.2, rolling", "no friction given, the wheel never slips",
@@ -44,5 +46,6 @@ def corrections(found: Found) -> tuple[Correction, ...]:
             "no condition: det C = g² l² m² (J + m l r + (m + m_w) r²)² / det(H)⁴ > 0",
             f"not controllable with J = {found.equal_values['J']:.3g} kg m²",
             f"rank {equal.rank} of 4, det C = {found.determinants['equal'][0]:.6g}",
+            stands(not equal.controllable),
         ),
     )  # fmt: skip

@@ -8,8 +8,14 @@ from matplotlib.figure import Figure
 from saltus.show import force_ratio_figure, forces_figure, region_figure
 from saltus.show._timeline import Curve, Level, Panel, timeline
 from saltus.studies import Drawing
-from saltus.studies.papers._vigne2019_found import LIMIT, Found, pitch_and_place
+from saltus.studies.papers._vigne2019_found import FRICTION, LIMIT, Found, pitch_and_place
 from saltus.studies.papers._vigne2019_numbers import NAMES
+
+WHEELS = {
+    "rolls": "a wheel that always rolls",
+    "lifts": "a wheel that may lift off",
+    "slips": f"a wheel that may slip, friction {FRICTION:g}",
+}
 
 
 def drawings(found: Found) -> tuple[Drawing, ...]:
@@ -30,12 +36,12 @@ def drawings(found: Found) -> tuple[Drawing, ...]:
         ),
         *(
             Drawing(
-                f"region-{name}", region_figure(one, title=f"{NAMES[name]}, {LIMIT:g} N m, a wheel that always rolls"),
-                f"From where the body comes upright in {one.until:g} s under the {NAMES[name]}: "
+                f"region-{name}-{ground}", region_figure(one, title=f"{NAMES[name]}, {LIMIT:g} N m, {WHEELS[ground]}"),
+                f"From where the body comes upright in {one.until:g} s under the {NAMES[name]}, {WHEELS[ground]}: "
                 f"{one.returned.mean():.0%} of {one.outcome.size} starts.",
                 "corrected",
             )
-            for name, one in found.maps.items()
+            for (name, ground), one in found.maps.items()
         ),
     )  # fmt: skip
 

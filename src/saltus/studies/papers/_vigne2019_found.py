@@ -29,6 +29,14 @@ STATES = 200
 LEAN = 0.1
 # Up to which pitch returns are sought, rad: the top of the body meets the floor at 1.7214.
 HIGHEST, SPANS = 1.7, 4
+# The ground of the maps on which the wheel may slip; rubber on dry concrete has about as much.
+FRICTION = 1.0
+# What the maps are of: a robot, and what else it is given.
+GROUNDS: dict[str, tuple[str, dict[str, float]]] = {
+    "rolls": ("segway_rolled", {}),
+    "lifts": ("segway", {}),
+    "slips": ("segway", {"mu": FRICTION}),
+}
 # A map is at most so fine: each cell is a run of ten seconds.
 FINEST = 60
 LETTERS = ("m", "l", "I", "m_w", "J", "r", "g")
@@ -69,7 +77,8 @@ class Found:
     lqr_loop: np.ndarray
     ninety: float
     reach: dict[tuple[str, str, float], Largest]
-    maps: dict[str, Region]
+    # by controller and ground
+    maps: dict[tuple[str, str], Region]
 
 
 def find(robot: HybridSystem, detail: int, progress: Callable[[str, float], None]) -> Found:
@@ -283,14 +292,12 @@ def _farthest(system: HybridSystem, kind: str) -> Largest:
     return one
 
 
-def _maps(detail: int, progress: Callable[[str, float], None]) -> dict[str, Region]:
-    system = find_robot("segway_rolled").with_parameters(torque_limit=LIMIT)
+def _maps(detail: int, progress: Callable[[str, float], None]) -> dict[tuple[str, str], Region]:
     cells = min(detail, FINEST)
+    axes = ("theta", np.linspace(-1.6, 1.6, cells)), ("dtheta", np.linspace(-6.0, 6.0, cells))
     found = {}
-    for k, name in enumerate(("pd", "lqr")):
-        progress(f"region of attraction, {name}", 0.7 + 0.1 * k)
-        found[name] = region(
-            system, ("theta", np.linspace(-1.6, 1.6, cells)), ("dtheta", np.linspace(-6.0, 6.0, cells)),
-            controller=system.controllers[name],
-        )  # fmt: skip
+    for k, (name, (ground, (form, values))) in enumerate(itertools.product(("pd", "lqr"), GROUNDS.items())):
+        progress(f"region of attraction, {name}", 0.7 + 0.2 * k / (2 * len(GROUNDS)))
+        system = find_robot(form).with_parameters(torque_limit=LIMIT, **values)
+        found[name, ground] = region(system, *axes, controller=system.controllers[name])
     return found

@@ -25,7 +25,8 @@ ABOUT = (
     "those that are derived from the robots' bodies and joints; nobody typed the latter. Values as printed are by the "
     "formula or rule as it stands in the paper, all else being right. What is not printed, and is given here for the "
     "first time, counts as corrected; so do all figures, since the paper shows no run. A wheel that always rolls is "
-    "the paper's assumption; one that may lift off is the robot with its contact, also with ideal rolling."
+    "the paper's assumption, and what comes out by it counts as printed; one that may lift off is the robot with its "
+    "contact, also with ideal rolling, and one that may slip has a friction that was chosen here."
 )
 
 PAPER = Paper(
