@@ -152,3 +152,16 @@ def test_a_pendulum_in_space_strikes_the_ground_below_its_pivot() -> None:
     assert [(event.guard, event.mode_after) for event in run.events] == [("tip.touch", "stick")]
     assert run.final["angle"] == pytest.approx(math.pi / 6, abs=1e-12)
     assert run.check().ok
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0])
+@pytest.mark.parametrize("law", [plastic(), newton(0.5), chatterjee(0.5, 0.0), chatterjee(0.5, 0.3)], ids=str)
+def test_a_box_that_falls_flat_and_straight_on_goes_straight_on(law: Law, mu: float) -> None:
+    m = Mechanism("box", dimension=3)
+    m.gravity = 9.81
+    body = m.body("box", FreeFlyer(), mass=1.0, inertia=(0.01, 0.02, 0.02))
+    corners = [(x, y, -0.1) for x in (0.2, -0.2) for y in (0.1, -0.1)]
+    points = [m.point(f"corner{k}", body, at) for k, at in enumerate(corners)]
+    box = HybridSystem(m, units=tuple(SpatialPoint(point, body, friction=mu, law=law) for point in points))
+    event = saltus.simulate(box, {"z": 0.3, "dx": 2.0}, until=0.21, raise_errors=False).events[0]
+    assert [event.state_after[name] for name in ("dy", "wx", "wz")] == pytest.approx([0.0] * 3, abs=1e-8)

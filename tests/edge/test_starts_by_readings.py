@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 
+import numpy as np
 import pytest
 
 import saltus
 from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
 from saltus.hybrid._closed import slipping
+from saltus.mechanism import Mechanism, Prismatic
 
 
 @pytest.mark.parametrize("mu", [0.5, math.inf])
@@ -79,3 +83,42 @@ def test_a_robot_turned_where_it_is_told_to_be_neither_moves_away_nor_drives(tol
     assert (x["x"], x["y"]) == pytest.approx(place, abs=1e-12)
     assert x["z"] == pytest.approx(0.15 * math.cos(told.get("roll", 0.0)), abs=1e-12)
     assert math.hypot(x["dx"], x["dy"]) < 1e-12
+
+
+def test_many_runs_take_readings_as_one_does() -> None:
+    claptrap = saltus.robots.claptrap()
+    pitch, r = np.array([0.1, -0.2, 0.3]), np.array([0.1, 0.15, 0.2])
+    batch = saltus.simulate_many(claptrap, {"pitch": pitch, "dpsi": 1.0}, until=0.01)
+    assert np.array_equal(batch.cases.states, [claptrap.state({"pitch": one, "dpsi": 1.0}) for one in pitch])
+    batch = saltus.simulate_many(claptrap, {"dx": pitch}, until=0.01)
+    assert np.array_equal(batch.cases.states, [claptrap.state({"dx": one}) for one in pitch])
+    batch = saltus.simulate_many(claptrap, {"pitch": pitch}, parameters={"r": r}, until=0.01)
+    each = [claptrap.with_parameters(r=b).state({"pitch": a}) for a, b in zip(pitch, r, strict=True)]
+    assert np.array_equal(batch.cases.states, each)
+    with pytest.raises(InputError, match="run 1: state of claptrap: pitch must be finite"):
+        saltus.simulate_many(claptrap, {"pitch": [0.1, math.inf]})
+    with pytest.raises(InputError, match="unknown coordinate, velocity or reading"):
+        saltus.simulate_many(claptrap, {"pich": pitch})
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_reading_that_is_not_finite_is_refused_without_a_warning(value: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="pitch must be finite"):
+            saltus.robots.claptrap().state({"pitch": value})
+
+
+@pytest.mark.parametrize(
+    "robot", [saltus.robots.coin(radius=0.1), saltus.robots.claptrap(r=0.1), saltus.robots.claptrap_two_wheels(r=0.3)]
+)
+def test_default_starts_are_on_the_ground_whatever_the_radius(robot: HybridSystem) -> None:
+    gaps, _ = robot.kinematics(0.0, robot.state())
+    assert np.abs(gaps).max() < 1e-12
+
+
+def test_a_start_depends_on_parameters_only() -> None:
+    m = Mechanism("falls")
+    m.body("ball", Prismatic("y", axis=(0, 1)), mass=1.0)
+    with pytest.raises(InputError, match="parameters only"):
+        HybridSystem(m, start={"y": m.q[0]}).state()

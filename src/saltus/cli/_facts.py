@@ -47,7 +47,7 @@ def _robot(name: str) -> dict[str, Any]:
         | dict.fromkeys(system.contact_guards, "record: of a contact; may be terminal"),
         "controllers": {name: str(one) for name, one in system.controllers.items()},
         "profiles": {name: profile.about for name, profile in system.profiles.items()},
-        "start": dict(system.start),
+        "start": system.start_values,
         "until": system.until,
     }
 

@@ -76,8 +76,8 @@ def plastic_in_space(A, free, target):
 def _without_limit(A, free, need):
     """The impulse (t, s) along the ground that sliding friction tends to as it grows beyond all limits.
 
-    It acts against what sliding it leaves, so it is f with (B + k) f = -v for some k > 0, where B is the Delassus matrix
-    and v the velocity along the ground. The pressure tends to zero, so that f alone gives the normal velocity its change.
+    It acts against what sliding it leaves: it is f with (B + k) f = -v for some k > 0, where B is the Delassus matrix
+    and v the velocity along the ground. The pressure tends to zero: f alone changes the normal velocity as needed.
     """
     if not need > 0.0:
         return 0.0, 0.0

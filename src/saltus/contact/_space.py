@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import casadi as ca
@@ -20,9 +21,9 @@ from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
 from saltus.contact._on_ground import OnGround
 from saltus.contact._unit import FORCE, IMPACT, JUMP, KINEMATIC, NONE, SPACE, TEST
-from saltus.errors import unknown_name
+from saltus.errors import InputError, unknown_name
 from saltus.mechanism import Body, Point, Velocity
-from saltus.mechanism._space import cross
+from saltus.mechanism._space import _unit, cross
 
 OPEN, STICK, SLIP = range(3)
 
@@ -30,6 +31,17 @@ CONTACTS = ("rim", "upright")
 
 # Slower than this, m/s, a slip that begins has turned to where its acceleration points before anything else changes.
 SLOWEST = 1e-6
+
+# The axis of a wheel that is as near to the vertical as this, rad, is vertical.
+FLAT = 1e-9
+
+
+def _allowed(value: Any, lower: float, *, strict: bool = False, infinite: bool = False) -> bool:
+    """Whether a value is a number that is not too small, or an expression, of which only its value can tell."""
+    if not isinstance(value, Real):
+        return isinstance(value, ca.SX)
+    number = float(value)
+    return (number > lower if strict else number >= lower) and (infinite or math.isfinite(number))
 
 
 class _OnLevelGround(OnGround, ABC):
@@ -40,6 +52,16 @@ class _OnLevelGround(OnGround, ABC):
     kind = SPACE
     slips = ("slip",)
     guard_names = (("touch", "", ""), ("lift", "cone", ""), ("lift", "turn", ""))
+
+    def __post_init__(self) -> None:
+        name = f"contact {self.point.name}"
+        if not _allowed(self.friction, 0.0, infinite=True):
+            raise InputError(
+                f"{name}: friction must be a number that is not negative (inf means that it never slips) or an "
+                f"expression, got {self.friction!r}"
+            )
+        if not _allowed(self.height, -math.inf):
+            raise InputError(f"{name}: height must be a finite number or an expression, got {self.height!r}")
 
     @property
     @abstractmethod
@@ -127,7 +149,8 @@ class SpatialWheel(_OnLevelGround):
     radius
         In m: a number or an expression of the parameters.
     axis
-        Of the wheel, in the axes of the body; forward is to the right of it, seen from above.
+        Of the wheel, in the axes of the body, of any length; forward is to the right of it, seen from above. Where it
+        is vertical the wheel lies flat and touches everywhere at once: no start may be there.
     contact
         Where it touches: ``rim``, the lowest point of the rim of a thin disc that may lean, or ``upright``, straight
         below the centre, which is true of a wheel that does not lean [vigne2019, 2.2].
@@ -148,8 +171,13 @@ class SpatialWheel(_OnLevelGround):
     held_name = "roll"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        what = f"wheel {self.point.name}"
         if self.contact not in CONTACTS:
-            raise unknown_name("contact", self.contact, CONTACTS, f"wheel {self.point.name}")
+            raise unknown_name("contact", self.contact, CONTACTS, what)
+        object.__setattr__(self, "axis", _unit(self.axis, what))
+        if not _allowed(self.radius, 0.0, strict=True):
+            raise InputError(f"{what}: radius must be a positive number or an expression, got {self.radius!r}")
 
     @cached_property
     def rows(self) -> tuple[tuple[str, Velocity], ...]:
@@ -179,6 +207,17 @@ class SpatialWheel(_OnLevelGround):
     @property
     def fixed(self) -> tuple[Any, ...]:
         return (self.height, self.radius)
+
+    @property
+    def clearance(self) -> Any:
+        """The gap; not a number where the wheel lies flat."""
+        axis = self.body.pose.direction(self.axis)
+        return ca.if_else(axis[0] ** 2 + axis[1] ** 2 > FLAT**2, self.gap, math.nan)
+
+    def blocked(self, clearance: float) -> str:
+        if math.isnan(clearance):
+            return f"wheel {self.name} lies flat, its axis vertical: it touches nowhere in particular; let it lean less"
+        return super().blocked(clearance)
 
 
 @compiled

@@ -19,6 +19,7 @@ from saltus.engine._simulate import _check_grips, _check_start, bind, check_slip
 from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.hybrid._closed import REST, grip_rows, grip_speeds, ground_motion
+from saltus.hybrid._readings import reading_names
 
 # How many runs CasADi evaluates at once: preparing it for more costs more than it saves.
 _BLOCK = 256
@@ -66,14 +67,13 @@ def read_cases(
 ) -> Cases:
     """Everything that is given, as rows of numbers, or an error that names the first run at fault."""
     values, lengths = _read_parameters(system, parameters)
-    rows, length = _read_states(system, states)
-    lengths["states"] = length
-    many = isinstance(controllers, (list, tuple, np.ndarray)) and not hasattr(controllers, "bind")
-    lengths["controllers"] = len(controllers) if many else None
-    count = _common(lengths)
     varied = any(np.ndim(value) for value in values.values())
     if values and not varied:
         system = system.with_parameters(**values)
+    told, rows, lengths["states"] = _read_states(system, states)
+    many = isinstance(controllers, (list, tuple, np.ndarray)) and not hasattr(controllers, "bind")
+    lengths["controllers"] = len(controllers) if many else None
+    count = _common(lengths)
     rows = np.array(np.broadcast_to(rows, (count, rows.shape[1])), order="C")
     refuse(~np.isfinite(rows).all(axis=1), lambda run: system.state(rows[run]))
     refuse(~system.unit_quaternions(rows), lambda run: system.state(rows[run]))
@@ -82,6 +82,8 @@ def read_cases(
     if varied:
         system = _variant(system, p[0], [group[0] for group in constants])
     bare = Cases(system, rows, p, varied, constants, np.zeros((count, 0), dtype=np.int64), (), ())
+    if told:
+        rows[:] = _states_one_by_one(bare, told)
     sides = _check_starts(bare, start)
     _check_all_grips(bare, system.start_statuses(mode))
     _check_all_slips(bare)
@@ -188,16 +190,27 @@ def _read_parameters(system: HybridSystem, given: Any) -> tuple[dict[str, Any], 
     return values, lengths
 
 
-def _read_states(system: HybridSystem, given: Any) -> tuple[np.ndarray, int | None]:
-    """States as rows, a single row where one is for all; and how many runs they are for."""
-    if given is None:
-        return system.state()[None], None
+def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarray, int | None]:
+    """States as rows, a single row where one is for all; and how many runs they are for.
+
+    Where a state follows from readings or from parameters, what is told of it comes first, for each run or once, and
+    the rows are empty.
+    """
+    later = np.zeros((1, len(system.state_names)))
+    for place in system.mechanism.quaternions:
+        later[:, place] = 1.0
+    if given is None or (isinstance(given, Mapping) and not given):
+        return ([{}], later, None) if follows(system, {}) else ([], system.state()[None], None)
     if isinstance(given, Mapping):
-        return _states_by_name(system, given)
+        values, length = _values_by_name(system, given)
+        if not follows(system, values):
+            return [], _states_by_name(system, values, length), length
+        rows = np.column_stack([np.broadcast_to(value, (length or 1,)) for value in values.values()]).tolist()
+        return [dict(zip(values, row, strict=True)) for row in rows], later, length
     if isinstance(given, Iterable) and not isinstance(given, str) and not hasattr(given, "__array__"):
         given = list(given)
         if any(item is None or isinstance(item, Mapping) for item in given):
-            return _states_one_by_one(system, given), len(given)
+            return given, later, len(given)
     try:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
@@ -205,33 +218,48 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[np.ndarray, int | No
     names = system.state_names
     if array.ndim not in (1, 2) or array.shape[-1] != len(names):
         if array.shape == (0,):
-            return np.zeros((0, len(names))), 0
+            return [], np.zeros((0, len(names))), 0
         raise InputError(
             f"states of {system.name} have {len(names)} entries ({', '.join(names)}), a row for each run, "
             f"got an array of shape {array.shape}"
         )
-    return (array[None], None) if array.ndim == 1 else (array, len(array))
+    return ([], array[None], None) if array.ndim == 1 else ([], array, len(array))
 
 
-def _states_by_name(system: HybridSystem, given: Mapping[str, Any]) -> tuple[np.ndarray, int | None]:
-    names, values = system.state_names, {}
+def follows(system: HybridSystem, given: Mapping[str, Any]) -> bool:
+    """Whether states told by these names follow from readings or parameters."""
+    readings, named = reading_names(system), {**system.start, **given}
+    return any(name in readings or isinstance(value, ca.SX) for name, value in named.items())
+
+
+def _values_by_name(system: HybridSystem, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int | None]:
+    """What is told by name, numbers or one for each run, and for how many runs."""
+    names, readings, values = system.state_names, reading_names(system), {}
     for name, value in given.items():
-        if name not in names:
-            raise unknown_name("coordinate or velocity", name, names, system.name)
+        if name not in names and name not in readings:
+            kind = "coordinate, velocity or reading" if readings else "coordinate or velocity"
+            raise unknown_name(kind, name, [*names, *readings], system.name)
         values[name] = _numbers(name, value)
     lengths = {f"values of {name}": len(value) if value.ndim else None for name, value in values.items()}
     count = _common(lengths)
-    rows = np.tile(system.state(), (count, 1))
+    return values, count if any(value.ndim for value in values.values()) else None
+
+
+def _states_by_name(system: HybridSystem, values: Mapping[str, np.ndarray], count: int | None) -> np.ndarray:
+    rows = np.tile(system.state(), (count or 1, 1))
     for name, value in values.items():
-        rows[:, names.index(name)] = value
-    return rows, count if any(value.ndim for value in values.values()) else None
+        rows[:, system.state_names.index(name)] = value
+    return rows
 
 
-def _states_one_by_one(system: HybridSystem, given: list[Any]) -> np.ndarray:
-    rows = np.empty((len(given), len(system.state_names)))
-    for run, one in enumerate(given):
+def _states_one_by_one(cases: Cases, told: list[Any]) -> np.ndarray:
+    """States from what each run is told, or all are, with the parameters of each."""
+    if len(told) == 1 and not cases.varied:
+        return cases.system.state(told[0])
+    rows = np.empty_like(cases.states)
+    for run in range(len(cases)):
         try:
-            rows[run] = system.state(one)
+            rows[run] = cases.of(run).state(told[run if len(told) > 1 else 0])
         except InputError as error:
             raise InputError(f"run {run}: {error}") from None
     return rows
@@ -276,7 +304,7 @@ def wrong_starts(
     nunit = len(system.units)
     values = columns(system.once("kinematics", system._kinematics), t, states, parameters)[0]
     gaps, own = values[:, :nunit], values[:, nunit:]
-    bad = np.asarray((gaps < -1e-9).any(axis=1))
+    bad = np.asarray(~(gaps >= -1e-9).all(axis=1))
     for guard, value in zip(system.guards, own.T, strict=True):
         if guard.action != "ignore":
             bad |= ~np.isfinite(value)

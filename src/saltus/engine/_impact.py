@@ -226,10 +226,48 @@ def _join(I, D, t):
 
 
 @compiled
+def _together(I, D, share):
+    """Impulses of contacts in space, found without an order: all answer to the same impulses, and give a share of it.
+
+    Several of them may share an impact in many ways; solved in turn, the first would take the most, and what is
+    symmetric would not stay so. What this leaves is for the turns: it ends before it is exact.
+    """
+    never_inline()
+    impulse, answer = I[L.IMPULSE], I[L.LAMD]
+    for _ in range(1000):
+        change = largest = 0.0
+        for unit in range(I[L.NUNIT]):
+            if takes_part(I, unit):
+                row, count = I[I[L.ROW] + unit], row_count(I[I[L.KIND] + unit])
+                for r in range(row, row + count):
+                    D[answer + r] = D[impulse + r]
+                moved = _solve_unit(I, D, unit, True)
+                for r in range(row, row + count):
+                    D[answer + r], D[impulse + r] = D[impulse + r], D[answer + r]
+                    largest = max(largest, abs(D[answer + r]))
+                if moved < 0.0:
+                    return
+                change = max(change, moved)
+        for unit in range(I[L.NUNIT]):
+            if takes_part(I, unit):
+                row = I[I[L.ROW] + unit]
+                for r in range(row, row + row_count(I[I[L.KIND] + unit])):
+                    D[impulse + r] += share * (D[answer + r] - D[impulse + r])
+        if not change > 1e-10 * largest:
+            return
+
+
+@compiled
 def _strike(I, D):
     """Find the impulses of all units that take part."""
     never_inline()
     taking_part = count_parts(I)
+    in_space = 0
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] == SPACE and takes_part(I, unit):
+            in_space += 1
+    if in_space > 1:
+        _together(I, D, 1.0 / taking_part)
     change = largest = 0.0
     for sweep in range(200_000):
         change = largest = 0.0

@@ -195,7 +195,7 @@ def _check_numbers(
 def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> None:
     """Refuse a start that is inside the ground, behind a wall, beyond a stop or beyond a terminal guard."""
     for unit, gap in zip(system.units, gaps, strict=True):
-        if gap < -1e-9:
+        if not gap >= -1e-9:
             raise InputError(f"start of {system.name}: {unit.blocked(float(gap))}")
     for guard, value in zip(system.guards, own, strict=True):
         if guard.no_start and abs(value) < 1e-9:

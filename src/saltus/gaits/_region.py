@@ -18,7 +18,7 @@ import saltus
 from saltus._write import check_path, write
 from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
-from saltus.engine._cases import columns, wrong_starts
+from saltus.engine._cases import columns, follows, wrong_starts
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._map import MOST_CELLS, Axis
 from saltus.hybrid import HybridSystem
@@ -353,26 +353,30 @@ class _Trial:
         """Start states, and which of them can be made consistent with closed contacts."""
         system = self.system
         told = {name: row for name, row in values.items() if name not in parameters}
-        if set(told) <= set(system.state_names):
-            states = np.tile(system.state(self.start), (count, 1))
+        if not set(told) <= set(system.state_names):  # readings are made into states one by one
+            states = np.array([self._of(parameters, k).state({**self.start, **_row(told, k)}) for k in range(count)])
+        else:
+            if parameters and follows(system, self.start):
+                states = np.array([self._of(parameters, k).state(self.start) for k in range(count)])
+            else:
+                states = np.tile(system.state(self.start), (count, 1))
             for name, row in told.items():
                 states[:, system.state_names.index(name)] = row
-        else:  # readings are made into states one by one
-            rows = [dict(zip(told, row, strict=True)) for row in np.column_stack(list(told.values())).tolist()]
-            states = np.array([system.state({**self.start, **row}) for row in rows])
         keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
         possible = np.ones(count, dtype=bool)
         if not any(system.start_statuses()) and not any(unit.kind in GROUNDS for unit in system.units):
             return states, possible
         for run in range(count):
-            one = system
-            if parameters:
-                one = system.with_parameters(**{name: float(row[run]) for name, row in parameters.items()})
+            one = self._of(parameters, run)
             try:
                 states[run] = one.consistent(states[run], keep=keep, rolling=True)
             except InputError:  # what is told leaves no such state: it slips, unless it cannot
                 possible[run] = not slipping(one, states[run]) and not _moving(one, states[run])
         return states, possible
+
+    def _of(self, parameters: Mapping[str, np.ndarray], run: int) -> HybridSystem:
+        """The system with the parameters of one run."""
+        return self.system.with_parameters(**_row(parameters, run)) if parameters else self.system
 
     def _outcomes(self, batch: Batch, slipped: np.ndarray) -> np.ndarray:
         """One of OUTCOMES for each run."""
@@ -418,6 +422,11 @@ def _with_rates(system: HybridSystem, names: Sequence[str]) -> list[str]:
             pair = (name[1:], name) if name.startswith("d") and name[1:] in known else (name, f"d{name}")
             found += [name, *(other for other in pair if other in known)]
     return list(dict.fromkeys(found))
+
+
+def _row(columns: Mapping[str, np.ndarray], run: int) -> dict[str, float]:
+    """The values of one run by name."""
+    return {name: float(values[run]) for name, values in columns.items()}
 
 
 def _moving(system: HybridSystem, x: np.ndarray) -> bool:

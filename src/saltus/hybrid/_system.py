@@ -65,14 +65,14 @@ def _no_figures(run: Any) -> dict[str, float | None]:
 class HybridSystem:
     """Everything about one robot that the engine needs, and what a user may change of it.
 
-    Parameters are inputs of the compiled code: `with_parameters` costs nothing. ``controllers`` are those that this
-    robot has a name for, beside the registered ones.
+    Parameters are inputs of the compiled code: `with_parameters` costs nothing. ``start`` has numbers or expressions of
+    the parameters, by name. ``controllers`` are those that this robot has a name for, beside the registered ones.
     """
 
     mechanism: Mechanism
     units: tuple[Unit, ...] = ()
     guards: tuple[Guard, ...] = ()
-    start: Mapping[str, float] = field(default_factory=dict)
+    start: Mapping[str, Any] = field(default_factory=dict)
     until: float = 10.0
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     controllers: Mapping[str, Any] = field(default_factory=dict)
@@ -149,6 +149,21 @@ class HybridSystem:
     def parameter_values(self) -> np.ndarray:
         """Values of the parameters, in order."""
         return np.array([self.values[name] for name in self.mechanism.parameters], dtype=float)
+
+    @property
+    def start_values(self) -> dict[str, float]:
+        """The default start by name, as the numbers that it is with these parameters."""
+        if not any(isinstance(value, ca.SX) for value in self.start.values()):
+            return dict(self.start)
+
+        def made() -> Any:
+            values = ca.vertcat(*map(ca.SX, self.start.values()))
+            if ca.depends_on(values, ca.vertcat(self.mechanism.t, self.mechanism.q, self.mechanism.v)):
+                raise InputError(f"start of {self.name} may depend on parameters only")
+            return ca.Function("start", [self.mechanism.p], [values])
+
+        values = np.array(self.once("start", made)(self.parameter_values), dtype=float).ravel()
+        return dict(zip(self.start, values.tolist(), strict=True))
 
     def with_parameters(self, /, **values: float) -> HybridSystem:
         """The same system with other values of some parameters."""
@@ -263,7 +278,7 @@ class HybridSystem:
         for place in self.mechanism.quaternions:
             vector[place] = 1.0
         told = {}
-        for source in (self.start, given):
+        for source in (self.start_values, given):
             for name, value in source.items():
                 if name in names:
                     vector[names.index(name)] = _number(name, value)
@@ -272,6 +287,8 @@ class HybridSystem:
                     raise unknown_name(kind, name, [*names, *readings], self.name)
                 else:
                     told[name] = _number(name, value)
+                    if not math.isfinite(told[name]):
+                        raise InputError(f"state of {self.name}: {name} must be finite, got {told[name]}")
         kept = [name for name in given if name in names]
         if any(place <= names.index(name) < place + 4 for name in kept for place in self.mechanism.quaternions):
             # a posture told by a quaternion is not that of the default start

@@ -110,7 +110,7 @@ def run_mixes(problem: Problem, trials: list[Trial], mixes: Mixes, **options: An
     names = {*trials[0].start, *amounts}
     start = {}
     for name in names:
-        given = [trial.start.get(name, problem.robot.start.get(name, 0.0)) for trial in trials]
+        given = [trial.start.get(name, problem.robot.start_values.get(name, 0.0)) for trial in trials]
         start[name] = np.repeat(given, each) + np.tile(amounts.get(name, np.zeros(each)), many)
     return simulate_many(
         problem.robot, start, parameters={name: np.tile(value, many) for name, value in values.items()},

@@ -59,7 +59,7 @@ def claptrap(
         m,
         units=tuple(units),
         guards=(Guard("fall", head.position[2], about="height of the top of the body"),),
-        start={"z": 0.15, "pitch": 0.2},
+        start={"z": r, "pitch": 0.2},
         until=10.0,
         controllers=controllers or {"pd": Feedback(PD), "lqr": lqr("psi"), "drive": lqr("psi", speed={"psi": 4.0})},
         skeleton=(("body", "head"), *marks, *arms),

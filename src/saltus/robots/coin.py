@@ -27,7 +27,7 @@ def build() -> HybridSystem:
         m,
         units=(SpatialWheel(centre, coin, radius, friction=mu, law=newton(restitution)),),
         guards=(Guard("flat", m.points["centre"].position[2] - 1e-3 * radius, about="the coin lies nearly flat"),),
-        start={"z": 0.2, "roll": 0.2, "dpitch": 8.0, "dyaw": 1.0},
+        start={"z": radius, "roll": 0.2, "dpitch": 8.0, "dyaw": 1.0},
         until=5.0,
         skeleton=(("centre", "mark"),),
         about="a thin disc that rolls without slipping, leans and precesses; or slips with a finite mu",
