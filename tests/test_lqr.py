@@ -97,6 +97,13 @@ def test_the_hopper_stands_on_its_foot():
         ("pendulum", {"states": ("dtheta",)}, "unknown coordinate to keep"),
         ("disc", {"reference": {"x": 1.0}, "keep": ("angle",)}, "1 independent coordinates"),
         ("arm", {}, "no inputs can stabilise"),
+        ("claptrap_arms", {}, r"states=\.\.\. feeds back a part"),
+        (
+            "claptrap",
+            {"at": {"pitch": 0.0}, "states": ("pitch", "psi"), "reference": {"pitch": 0.3}},
+            "is fixed by its",
+        ),
+        ("claptrap", {"at": {"pitch": 0.0}, "states": ("pitch", "psi"), "speed": {"pitch": 0.3}}, "is fixed by its"),
     ],
 )
 def test_what_it_cannot_do_is_refused(robot, options, words):
