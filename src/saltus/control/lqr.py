@@ -107,9 +107,8 @@ class LQR:
                 )
         seen, places, origin = _seen(system, linear)
         for name in {**targets, **speeds}:
-            _check_free(
-                linear, name, targets.get(name), float(origin[linear.states.index(name)]), speeds.get(name, 0.0)
-            )
+            own = float(origin[linear.states.index(name)])
+            _check_free(linear, name, own, targets.get(name, own), speeds.get(name, 0.0))
         half = next((k for k, name in enumerate(linear.states) if name in mechanism.velocities), len(linear.states))
         rates = np.zeros(len(places))
         for name, value in targets.items():
@@ -159,9 +158,9 @@ def _names(given: Sequence[str] | str) -> list[str]:
     return given.replace(",", " ").split() if isinstance(given, str) else list(given)
 
 
-def _check_free(linear: Linear, name: str, target: float | None, origin: float, speed: float) -> None:
+def _check_free(linear: Linear, name: str, origin: float, target: float, speed: float) -> None:
     """Refuse to hold or drive what the equilibrium fixes: elsewhere, forces would drive the robot on."""
-    if (target is None or target == origin) and speed == 0.0:
+    if target == origin and speed == 0.0:
         return
     k = linear.states.index(name)
     if np.abs(linear.A[:, k]).max() > 1e-9 * max(1.0, float(np.abs(linear.A).max())):

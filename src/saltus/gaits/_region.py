@@ -364,15 +364,15 @@ class _Trial:
         else:  # readings are made into states one by one
             rows = [dict(zip(told, row, strict=True)) for row in np.column_stack(list(told.values())).tolist()]
             states = np.tile(system.state(self.start), (count, 1))
-            for run, row in enumerate(rows):
+            for run, one_row in enumerate(rows):
                 try:
-                    states[run] = system.state({**self.start, **row})
+                    states[run] = system.state({**self.start, **one_row})
                 except InputError:  # there is no such state
                     possible[run] = False
         keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
         if not any(system.start_statuses()) and not any(unit.kind in GROUNDS for unit in system.units):
             return states, possible
-        for run in np.flatnonzero(possible):
+        for run in np.flatnonzero(possible).tolist():
             one = system
             if parameters:
                 one = system.with_parameters(**{name: float(row[run]) for name, row in parameters.items()})
