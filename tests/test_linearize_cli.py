@@ -76,6 +76,7 @@ def test_without_gains_it_says_why(call_json, call):
         ("linearize hoper", "Did you mean 'hopper'"),
         ("linearize hopper --at theta=1", "unknown coordinate"),
         ("linearize hopper --mode fly", "unknown status"),
+        ("linearize hopper --guard fal=ignore", "unknown guard"),
         ("linearize hopper --keep x", "independent coordinates"),
         ("linearize hopper --q x=1", "unknown state"),
         ("linearize hopper --r 0", "must be positive"),
@@ -113,3 +114,12 @@ def test_what_may_not_push_controls_nothing(call_json):
     _, said = call_json("linearize", "segway", "--at", "theta=0", "--set", "torque_limit=0")
     assert (said["controllable"], said["rank"], said["K"]) == (False, 0, None)
     assert "no inputs can stabilise" in said["no_gains"]
+
+
+def test_guards_are_told_as_in_a_run(call, call_json):
+    """A body that hangs below the floor may, where nobody minds."""
+    words = ["linearize", "segway", "--at", "theta=180deg", "--mode", "roll"]
+    assert call(*words)[0] == 2
+    code, said = call_json(*words, "--guard", "fall=ignore")
+    assert code == 0
+    assert said["at"]["theta"] == pytest.approx(math.pi)

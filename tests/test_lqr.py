@@ -12,6 +12,7 @@ from saltus.control import LQR, Sampled, linearize
 from saltus.errors import InputError
 
 UPRIGHT = {"theta": math.pi}
+SAGITTAL = {"at": {"pitch": 0.0}, "states": ("pitch", "psi")}
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +98,14 @@ def test_the_hopper_stands_on_its_foot():
         ("pendulum", {"states": ("dtheta",)}, "unknown coordinate to keep"),
         ("disc", {"reference": {"x": 1.0}, "keep": ("angle",)}, "1 independent coordinates"),
         ("arm", {}, "no inputs can stabilise"),
+        ("claptrap_arms", {}, r"states=\.\.\. feeds back a part"),
+        (
+            "claptrap",
+            {"at": {"pitch": 0.0}, "states": ("pitch", "psi"), "reference": {"pitch": 0.3}},
+            "is fixed by its",
+        ),
+        ("claptrap", {**SAGITTAL, "reference": {"pitch": 0.3}}, "is fixed by its equilibrium"),
+        ("claptrap", {**SAGITTAL, "speed": {"pitch": 0.3}}, "is fixed by its equilibrium"),
     ],
 )
 def test_what_it_cannot_do_is_refused(robot, options, words):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from saltus import robots, simulate
 from saltus.cli import app
+from saltus.control import LQR
 from saltus.errors import InputError
 from saltus.gaits import largest, region
 from saltus.gaits._region import FAILED, FELL, LATE, LIMITED, LIMITED_SLIPPED, NO_START, OUTCOMES, RETURNED, SLIPPED
@@ -125,6 +127,7 @@ def test_lqr_reaches_farther_than_pd_and_comes_back_to_where_it_began():
         ({"target": {"x": 1.0}}, "near its target"),
         ({"until": -1.0}, "until must be a positive time"),
         ({"count": 0}, "count must be"),
+        ({"count": True}, "count must be"),
         ({"x": ("mu", [-1.0, 1.0])}, "'mu' must be at least 0"),
     ],
 )
@@ -190,3 +193,68 @@ def test_the_figure_has_a_colour_and_a_name_for_every_outcome():
     colours = [to_hex(patch.get_facecolor()).upper() for patch in legend.get_patches()]
     assert colours == [to_hex(COLOURS[OUTCOMES.index(name)]).upper() for name in found.counts]
     assert figure.axes[0].get_xlabel() == r"$\theta$ (rad)"
+
+
+def test_an_angular_velocity_of_a_free_body_is_the_rate_of_no_coordinate():
+    two = robots.claptrap_two_wheels()
+    axes = ("wz", np.linspace(-0.2, 0.2, 3)), ("pitch", np.linspace(-0.1, 0.1, 3))
+    found = region(two, *axes, controller=two.controllers["lqr"])
+    assert set(found.within) == {"wz", "pitch", "dpitch"}
+    assert found.returned.all()
+
+
+def test_a_target_of_an_angle_is_near_from_both_sides():
+    two = robots.claptrap_two_wheels()
+    turn = LQR(effort=[0.01, 0.01], at={"pitch": 0.0}, states=("pitch", "psi", "yaw"), reference={"yaw": math.pi})
+    axes = ("yaw", np.linspace(2.5, 3.5, 5)), ("pitch", np.linspace(-0.1, 0.1, 3))
+    found = region(
+        two, *axes, controller=turn, target={"yaw": math.pi}, within={"yaw": 0.05, "pitch": 0.05}
+    )  # fmt: skip
+    assert found.returned.all()
+
+
+def test_the_largest_value_is_found_where_the_tolerance_is_below_rounding():
+    weak = robots.segway_rolled(torque_limit=20.0)
+    far = largest(weak, "theta", 0.0, 1.5, controller=weak.controllers["lqr"], until=5.0, tolerance=1e-300)
+    assert far.lost is not None
+    assert abs(far.lost - far.returned) < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("robot", "x", "y"),
+    [
+        ("segway", ("theta", [-0.1, 0.0, 0.1]), ("dtheta", [-1e9, 0.0, 1e9])),
+        ("claptrap", ("pitch", [-0.1, 0.0, 0.1]), ("dpitch", [-1e9, 0.0, 1e9])),
+        ("claptrap", ("pitch", [-0.1, 0.0, 0.1]), ("psi", [-1e9, 0.0, 1e9])),
+    ],
+)
+def test_starts_that_are_too_large_for_any_state_are_no_start_and_spoil_no_other(robot, x, y):
+    system = robots.find_robot(robot)
+    found = region(system, x, y, controller=system.controllers["lqr"], until=4.0, within={x[0]: 0.05})
+    rows = found.outcome.reshape(3, 3)
+    assert (rows[1] == RETURNED).all()
+    assert (rows[[0, 2]] == NO_START).any()
+    assert not found.returned.reshape(3, 3)[[0, 2]].any()
+
+
+def test_a_limit_that_the_law_keeps_is_not_the_robots():
+    system = robots.segway_rolled()
+    axes = ("theta", [0.2, 0.3]), ("dtheta", [0.0, 0.1])
+    kept = replace(system.controllers["lqr"], limit=20.0)
+    assert (region(system, *axes, controller=kept).outcome == RETURNED).all()
+    weak = system.with_parameters(torque_limit=20.0)
+    assert (region(weak, *axes, controller=weak.controllers["lqr"]).outcome == LIMITED).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--x theta=-.4:.4:1 --y dtheta=-1:1:3", "the count must be from 2 to 5000, got 1"),
+        ("--x theta=-.4:.4:100000 --y dtheta=-1:1:3", "the count must be from 2 to 5000, got 100000"),
+        ("--x theta=-.4:.4:3 --y dtheta=-1:1:3 --x0 theta=1", "theta is varied"),
+    ],
+)
+def test_what_the_command_refuses(words, said):
+    result = runner.invoke(app, ["region", "segway", *words.split()])
+    assert result.exit_code
+    assert said in str(result.exception)

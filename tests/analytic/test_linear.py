@@ -399,6 +399,13 @@ def test_the_segway_is_controllable_for_all_positive_parameters():
 def test_expressions_need_independent_coordinates():
     with pytest.raises(InputError, match="needs independent coordinates"):
         symbolic_linear(robots.hopper(), mode="stick")
+    # the mode is found, as linearize finds it
+    with pytest.raises(InputError, match="segway in mode roll"):
+        symbolic_linear(robots.segway(), {"theta": 0.0})
+    assert len(symbolic_linear(robots.segway(), {"theta": 0.0}, mode="open").states) == 8
+    assert len(symbolic_linear(robots.segway(), {"theta": 0.0, "y": 1.0}).states) == 8
+    with pytest.raises(InputError, match="needs a robot"):
+        symbolic_linear(3)
     with pytest.raises(InputError, match="unknown coordinate"):
         symbolic_linear(segway(), at={"x": 0})
     with pytest.raises(InputError, match="one column"):

@@ -142,11 +142,17 @@ def laws_command(
     print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
 
 
+# How many values of one quantity a map may have.
+MOST_VALUES = 5000
+
+
 def axis_of(text: str, option: str) -> tuple[str, np.ndarray]:
     """A quantity and its values, from name=from:to:count."""
     ((name, words),) = pairs([text], option).items()
     parts = words.split(":")
-    if len(parts) != 3 or not parts[2].isdigit() or not 2 <= int(parts[2]) <= 5000:
+    if len(parts) != 3 or not parts[2].isdigit():
         raise InputError(f"{option} takes name=from:to:count, such as theta1=0:180deg:181, got {text!r}")
+    if not 2 <= int(parts[2]) <= MOST_VALUES:
+        raise InputError(f"{option} {name}: the count must be from 2 to {MOST_VALUES}, got {parts[2]}")
     low, high = (number(part, f"{option} {name}") for part in parts[:2])
     return name, np.linspace(low, high, int(parts[2]))

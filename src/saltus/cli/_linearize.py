@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from saltus.cli._app import app
-from saltus.cli._experiment import Parameters, Start, changed_robot
+from saltus.cli._experiment import GuardActions, Parameters, Start, changed_robot
 from saltus.cli._report import Report, asked_report
 from saltus.cli._words import Json, Progress, Robot, numbers, print_json, print_table
 from saltus.errors import InputError
@@ -34,6 +34,7 @@ def linearize_command(
         bool, typer.Option("--here", help="About the state itself (--x0 and --at), an equilibrium or not.")
     ] = False,
     set_: Parameters = None,
+    guard: GuardActions = None,
     q: Annotated[
         list[str] | None, typer.Option("--q", help="What a state costs, name=value; 1 for those that are not named.")
     ] = None,
@@ -43,7 +44,7 @@ def linearize_command(
 ) -> None:
     """Linearise a robot: A, B, eigenvalues, what its inputs can reach, and LQR gains."""
     report = asked_report(context)
-    system = changed_robot(robot, set_, None, None)
+    system = changed_robot(robot, set_, None, guard)
     told, start = numbers(at, "--at"), numbers(x0, "--x0")
     weights = numbers(q, "--q")
     kept = [name for name in (keep or "").replace(",", " ").split() if name]

@@ -74,6 +74,9 @@ def region_command(
     axes = axis_of(x, "--x"), axis_of(y, "--y")
     spans = [_span(text) for text in largest or []]
     one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
+    for name, _ in axes:
+        if name in numbers(x0, "--x0"):
+            raise InputError(f"{name} is varied by --x or --y, so --x0 cannot give it")
     options: dict[str, Any] = {
         "controller": one.controller, "until": one.until, "target": numbers(target, "--target"),
         "within": numbers(within, "--within") if within else None, "rtol": rtol, "atol": atol, "method": method,

@@ -54,9 +54,10 @@ def controllability(
     """How the inputs reach the states, in units in which numbers can be compared.
 
     States are measured in the units that balance A (`scipy.linalg.matrix_balance`), inputs in their limits where these
-    are finite (so that one with the limit 0 does nothing), time in the inverse of A's norm, and B is divided by its own. The rank is counted by orthogonal steps B,
-    A B, A A B, ..., since the matrix [B, A B, ...] itself says little about many states; the margins are those of
-    Popov, Belevitch and Hautus: the smallest singular value of (A - eigenvalue, B).
+    are finite (one with the limit 0 does nothing), time in the inverse of A's norm, and B is divided by its own.
+    The rank is counted by orthogonal steps B, A B, A A B, ..., since the matrix [B, A B, ...] itself says little about
+    many states; the margins are those of Popov, Belevitch and Hautus: the smallest singular value of (A - eigenvalue,
+    B).
     """
     n = len(A)
     if not n:

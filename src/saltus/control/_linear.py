@@ -204,8 +204,8 @@ class Linear:
         length, longest = check_period(period), longest_period(self.A)
         if length > longest:
             raise InputError(
-                f"a period of {length:g} s is too long for {self.robot}: with inputs held, differences change beyond all "
-                f"numbers in it; at most {longest:.3g} s"
+                f"a period of {length:g} s is too long for {self.robot}: with inputs held, differences change beyond "
+                f"all numbers in it; at most {longest:.3g} s"
             )
         return length
 

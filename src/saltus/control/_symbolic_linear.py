@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from saltus.control._equilibrium import statuses_at
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, find_statuses, symbolic_mode
 
@@ -46,10 +49,16 @@ def symbolic_linear(
     inputs
         The same of inputs; zero if not named.
     mode
-        As for `saltus.hybrid.find_statuses`, without closed contacts.
+        As for `saltus.hybrid.find_statuses`, without closed contacts. If None, that in which the robot is at rest where
+        the numbers of ``at`` put it, and elsewhere at its start; it must be one without closed contacts.
     """
+    if not isinstance(system, HybridSystem):
+        raise InputError(f"symbolic_linear needs a robot, such as saltus.robots.segway_rolled(), got {system!r}")
     d, mechanism = system.dynamics, system.mechanism
-    statuses = find_statuses(system, mode)
+    for name in at or {}:
+        if name not in mechanism.coordinates:
+            raise unknown_name("coordinate", name, mechanism.coordinates, system.name)
+    statuses = find_statuses(system, mode) if mode is not None or not system.units else _found(system, at or {})
     if mechanism.nq != mechanism.nv or any(
         unit.equations(status).closed for unit, status in zip(system.units, statuses, strict=True)
     ):
@@ -73,6 +82,17 @@ def symbolic_linear(
     A = ca.blockcat([[ca.SX.zeros(n, n), ca.SX.eye(n)], parts[:2]])
     B = ca.vertcat(ca.SX.zeros(n, len(u)), parts[2])
     return SymbolicLinear(tuple(mechanism.state_names), tuple(u), A, B, parts[3])
+
+
+def _found(system: HybridSystem, at: Mapping[str, Any]) -> tuple[int, ...]:
+    """The mode in which the robot is at rest, by the numbers that are told."""
+    x = system.state()
+    x[system.mechanism.nq :] = 0.0
+    for name, value in at.items():
+        if isinstance(value, Real):
+            x[system.mechanism.index(name)] = float(value)
+    found: tuple[int, ...] = statuses_at(system, x, np.zeros(len(system.mechanism.actuators)))
+    return found
 
 
 def controllability_determinant(A: Any, B: Any) -> Any:

@@ -62,7 +62,7 @@ class LQR:
     states
         Feed back these coordinates and their velocities alone, if they are a system of their own; all if empty.
     reference
-        Where a coordinate is to be, by name, in place of where the equilibrium has it.
+        Where a coordinate is to be, by name, in place of where the equilibrium has it: one that may rest anywhere.
     speed
         With what constant velocity it is to go on from there, by name of the coordinate, 1/s times its unit.
     limit
@@ -97,7 +97,7 @@ class LQR:
         targets = {name: finite(value, f"lqr: {name}") for name, value in (self.reference or {}).items()}
         speeds = {name: finite(value, f"lqr: speed of {name}") for name, value in (self.speed or {}).items()}
         linear = self.linear(system)
-        K = linear.lqr(self.weights, self.effort, period=self.period)
+        K = self._gains(linear)
         hold = np.array(list(linear.input_values.values()))
         for name, value, most in zip(mechanism.actuators, hold, limits, strict=True):
             if abs(value) > most * (1 + 1e-12):
@@ -106,6 +106,9 @@ class LQR:
                     f"{most:g}"
                 )
         seen, places, origin = _seen(system, linear)
+        for name in {**targets, **speeds}:
+            own = float(origin[linear.states.index(name)])
+            _check_free(linear, name, own, targets.get(name, own), speeds.get(name, 0.0))
         half = next((k for k, name in enumerate(linear.states) if name in mechanism.velocities), len(linear.states))
         rates = np.zeros(len(places))
         for name, value in targets.items():
@@ -129,6 +132,14 @@ class LQR:
         count = 0 if seen is None else seen.numel()
         return bind_compiled(chosen, data, self.period, memory=count, name="lqr", parameters=named)
 
+    def _gains(self, linear: Linear) -> np.ndarray:
+        try:
+            return linear.lqr(self.weights, self.effort, period=self.period)
+        except InputError as error:
+            if self.states or linear.controllable:
+                raise
+            raise InputError(f"{error}; states=... feeds back a part of the robot alone") from None
+
     def _limits(self, system: HybridSystem) -> np.ndarray:
         own = np.asarray(system.input_limits, dtype=float)
         if self.limit is None:
@@ -145,6 +156,18 @@ class LQR:
 def _names(given: Sequence[str] | str) -> list[str]:
     """Names in a sequence, or in one text with commas as the command line has it."""
     return given.replace(",", " ").split() if isinstance(given, str) else list(given)
+
+
+def _check_free(linear: Linear, name: str, origin: float, target: float, speed: float) -> None:
+    """Refuse to hold or drive what the equilibrium fixes: elsewhere, forces would drive the robot on."""
+    if target == origin and speed == 0.0:
+        return
+    k = linear.states.index(name)
+    if np.abs(linear.A[:, k]).max() > 1e-9 * max(1.0, float(np.abs(linear.A).max())):
+        raise InputError(
+            f"lqr: {name} of {linear.robot} is fixed by its equilibrium, {origin:g}, and stays nowhere else by "
+            f"itself: it takes no reference and no speed; at={{'{name}': ...}} looks for an equilibrium there"
+        )
 
 
 def _seen(system: HybridSystem, linear: Linear) -> tuple[Any, list[int], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -170,6 +171,9 @@ def region(
     Velocities that are neither varied nor given follow from the others where contacts tie them together: runs begin
     in the nearest state in which closed grips do not move and nothing on the ground slips, if there is one.
 
+    A run is at the limit where an actuator is asked for more than its own limit, a number of the robot. A limit that a
+    controller keeps by itself, as ``LQR(limit=20)`` does, is part of its law and does not count.
+
     Parameters
     ----------
     x, y
@@ -192,7 +196,7 @@ def region(
     axes = [_axis(trial.system, *axis) for axis in (x, y)]
     if x[0] == y[0]:
         raise InputError(f"a region needs two different quantities, got {x[0]} twice")
-    if count is not None and (not isinstance(count, int) or not 0 < count <= MOST_CELLS):
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= MOST_CELLS):
         raise InputError(f"count must be a whole number from 1 to {MOST_CELLS:,}, got {count!r}")
     if len(axes[0]) * len(axes[1]) > MOST_CELLS:
         raise InputError(f"a region has at most {MOST_CELLS:,} cells, got {len(axes[0]):,} times {len(axes[1]):,}")
@@ -351,10 +355,15 @@ class _Trial:
         self, values: Mapping[str, np.ndarray], parameters: Mapping[str, np.ndarray], count: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Start states, and which of them can be made consistent with closed contacts."""
-        system = self.system
+        system, possible = self.system, np.ones(count, dtype=bool)
         told = {name: row for name, row in values.items() if name not in parameters}
         if not set(told) <= set(system.state_names):  # readings are made into states one by one
-            states = np.array([self._of(parameters, k).state({**self.start, **_row(told, k)}) for k in range(count)])
+            states = np.tile(system.state(self.start), (count, 1))
+            for run in range(count):
+                try:
+                    states[run] = self._of(parameters, run).state({**self.start, **_row(told, run)})
+                except InputError:  # there is no such state
+                    possible[run] = False
         else:
             if parameters and follows(system, self.start):
                 states = np.array([self._of(parameters, k).state(self.start) for k in range(count)])
@@ -363,15 +372,14 @@ class _Trial:
             for name, row in told.items():
                 states[:, system.state_names.index(name)] = row
         keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
-        possible = np.ones(count, dtype=bool)
         if not any(system.start_statuses()) and not any(unit.kind in GROUNDS for unit in system.units):
             return states, possible
-        for run in range(count):
+        for run in np.flatnonzero(possible).tolist():
             one = self._of(parameters, run)
-            try:
+            # where what is told leaves no such state it slips, unless it cannot; and the largest numbers never roll
+            with contextlib.suppress(InputError):
                 states[run] = one.consistent(states[run], keep=keep, rolling=True)
-            except InputError:  # what is told leaves no such state: it slips, unless it cannot
-                possible[run] = not slipping(one, states[run]) and not _moving(one, states[run])
+            possible[run] = not slipping(one, states[run]) and not _moving(one, states[run])
         return states, possible
 
     def _of(self, parameters: Mapping[str, np.ndarray], run: int) -> HybridSystem:
