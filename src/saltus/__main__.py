@@ -1,5 +1,6 @@
 """``saltus`` and ``python -m saltus`` are the command line."""
 
+import os
 import sys
 
 
@@ -10,7 +11,15 @@ def main() -> None:
     except KeyboardInterrupt:
         print("saltus: interrupted", file=sys.stderr)
         sys.exit(130)
-    command()
+    try:
+        command()
+    except SystemExit as leaving:
+        if leaving.code == 130:
+            # LLVM, which Ctrl-C left half-way, may crash as it is taken down; all is written by now
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(130)
+        raise
 
 
 if __name__ == "__main__":

@@ -144,10 +144,15 @@ def test_elbow_that_hits_its_stop(closed):
 
 def test_ten_thousand_hits_make_no_energy():
     worst = math.inf
-    for robot, arm, q, v in hits(10_000, 2, closed=True):
-        run = saltus.simulate(robot, np.concatenate([q, v]), until=1e-12)
-        before, after = arm.energy(q, v), arm.energy(*split(run.final))
-        worst = min(worst, (before - after) / before)
+    every = list(hits(10_000, 2, closed=True))
+    for k in range(0, len(every), 50):  # those of one arm
+        fifty = every[k : k + 50]
+        robot, arm = fifty[0][:2]
+        starts = np.array([np.concatenate([q, v]) for _, _, q, v in fifty])
+        ends = saltus.simulate_many(robot, starts, until=1e-12).states
+        for start, end in zip(starts, ends, strict=True):
+            before, after = (arm.energy(x[:4], x[4:]) for x in (start, end))
+            worst = min(worst, (before - after) / before)
     assert worst > -1e-13
 
 
