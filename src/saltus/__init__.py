@@ -37,9 +37,10 @@ _WHERE = {
     "load_urdf": "saltus.robots",
     "read_urdf": "saltus.mechanism",
     "lint_urdf": "saltus.mechanism",
+    **dict.fromkeys(("World", "ladder", "rope"), "saltus.contact"),
     **dict.fromkeys(("Bar", "Grip", "GroundPoint", "JointUnit", "Line", "Wall", "Wheel"), "saltus.contact"),
 }
-_MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance")
+_MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance", "studies")
 
 __all__ = [
     "Bar",
@@ -61,10 +62,12 @@ __all__ = [
     "Trajectory",
     "Wall",
     "Wheel",
+    "World",
     "conformance",
     "contact",
     "control",
     "errors",
+    "ladder",
     "linearize",
     "linearize_along",
     "lint_urdf",
@@ -75,6 +78,7 @@ __all__ = [
     "registry",
     "robots",
     "rollout",
+    "rope",
     "simulate",
     "simulate_many",
     "write_urdf",

@@ -200,6 +200,20 @@ def call_control(typingctx, address, t, I, D, x, status, memory, p, data, piece,
 
 
 @intrinsic
+def call_control_at(typingctx, address, t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
+    """Call a controller by address from within another: its arguments are pointers."""
+    signature = types.int32(types.int64, *CONTROL.args)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address, *rest = arguments
+        doubles, integers = _DOUBLE.as_pointer(), _INT64.as_pointer()
+        kinds = [_DOUBLE, doubles, integers, doubles, doubles, doubles, _INT64, doubles, integers]
+        return builder.call(_function(builder, address, _INT32, kinds), rest)
+
+    return signature, codegen
+
+
+@intrinsic
 def call_part(typingctx, address, I, D, t, h, a, b, c):  # type: ignore[no-untyped-def]
     """Call a part of the engine by address: its code is not compiled again into every caller."""
     signature = types.int64(types.int64, *PART.args)

@@ -381,6 +381,40 @@ def test_open_withdraws_a_reach(two_bars):
     assert run.final["y"] == pytest.approx(-6.0, rel=1e-12)
 
 
+def test_asked_again_it_closes_where_it_let_go(two_bars):
+    # held at the centre, let go at 0.2 and asked again at 0.3: it has fallen 0.05 m, and has not left
+    controller = asks(hand=[(0.0, "close"), (0.2, "open"), (0.3, "again")])
+    run = saltus.simulate(two_bars, controller=controller, until=1.0)
+    assert [(e.guard, e.mode_after) for e in run.events] == [
+        ("command", "closed"),
+        ("command", "released"),
+        ("command", "closed"),
+    ]
+    assert run.events[2].t == pytest.approx(0.3, abs=1e-15)
+    assert run.final["y"] == pytest.approx(-0.05, abs=1e-12)
+    assert run.events[2].energy_lost == pytest.approx(0.5 * 2.0 * 1.0**2, rel=1e-9)
+    visited = {(edge.source, edge.target) for edge in run.mode_graph().edges} - {("start", "open"), ("closed", "end")}
+    assert ("released", "closed") in visited
+    assert visited <= {(edge.source, edge.target) for edge in saltus.mode_graph(two_bars).edges}
+
+
+def test_asked_again_out_of_reach_nothing_happens(two_bars):
+    # out of the upper circle after sqrt(0.1) s; in the lower from 1.75 m on, after sqrt(0.35) s
+    controller = asks(hand=[(0.0, "close"), (0.1, "open"), (0.5, "again"), (0.68, "keep"), (0.8, "again")])
+    run = saltus.simulate(two_bars, controller=controller, until=1.0)
+    assert [(e.guard, e.mode_after) for e in run.events] == [
+        ("command", "closed"),
+        ("command", "released"),
+        ("hand.leave", "open"),
+    ]
+    caught = asks(hand=[(0.0, "close"), (0.1, "open"), (0.5, "again")])
+    run = saltus.simulate(two_bars, controller=caught, until=1.0)
+    last = run.events[-1]
+    # at the first sample within reach of the lower bar, not at its edge
+    assert (last.guard, last.mode_before, last.mode_after) == ("command", "open", "closed")
+    assert last.t == pytest.approx(0.7, abs=1e-15)
+
+
 # -- when requests act -----------------------------------------------------------------------------
 
 

@@ -55,6 +55,7 @@ class _Experiment:
     start: Mapping[str, float]
     controller: Any
     until: float | None
+    mode: Mapping[str, str] | None = None
 
     @property
     def end(self) -> float:
@@ -76,7 +77,9 @@ class _Experiment:
 
     def _simulate(self, **options: Any) -> tuple[Trajectory, Failure | None]:
         try:
-            run = saltus.simulate(self.system, self.start, until=self.until, controller=self.controller, **options)
+            run = saltus.simulate(
+                self.system, self.start, until=self.until, controller=self.controller, mode=self.mode, **options
+            )
         except (RunFailed, RunInterrupted) as error:
             return error.run, error
         return run, None
@@ -103,7 +106,11 @@ class _Experiment:
 def changed_robot(robot: str, set_: list[str] | None, law: str | None, guard: list[str] | None) -> HybridSystem:
     from saltus.robots import find_robot
 
-    system = find_robot(robot).with_parameters(**numbers(set_, "--set"))
+    return with_actions(find_robot(robot).with_parameters(**numbers(set_, "--set")), law, guard)
+
+
+def with_actions(system: HybridSystem, law: str | None, guard: list[str] | None) -> HybridSystem:
+    """A robot with another impact law and other actions of guards."""
     if law is not None:
         system = system.with_law(law)
     if guard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,12 +29,13 @@ from saltus.cli._experiment import (
     RelativeTolerance,
     Start,
     Until,
-    changed_robot,
     exit_after,
     experiment,
+    with_actions,
 )
 from saltus.cli._report import asked_report, may_overwrite
-from saltus.cli._words import Json, Progress, Robot, folder, print_json
+from saltus.cli._words import Json, Progress, Robot, folder, print_json, print_table
+from saltus.cli._worlds import BarCount, Incline, Spacing, Target, TaskName, WorldName, placed_robot
 from saltus.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,6 +57,12 @@ def run_command(
     method: Method = METHOD,
     law: LawName = None,
     guard: GuardActions = None,
+    world: WorldName = None,
+    spacing: Spacing = None,
+    bars: BarCount = None,
+    incline: Incline = None,
+    task: TaskName = None,
+    target: Target = None,
     output_step: Annotated[float | None, typer.Option(help="Spacing of the samples, s.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the samples: .nc, .mat or .csv.")] = None,
     figures: Annotated[Path | None, typer.Option(help="A folder for figures of the run.")] = None,
@@ -82,7 +90,8 @@ def run_command(
         check_animation(animation, force=may_overwrite(context, animation))
     if view is not None:
         check_space_view(view, force=may_overwrite(context, view))
-    one = experiment(changed_robot(robot, set_, law, guard), controller, control, profile, x0, until)
+    system, mode = placed_robot(robot, set_, world, spacing, bars, incline, task, target)
+    one = replace(experiment(with_actions(system, law, guard), controller, control, profile, x0, until), mode=mode)
     one.check_samples(output_step)
     _check_speed(speed, used=watch or animation is not None)
     simulate = partial(one.watched, speed) if watch else one.simulate
@@ -150,14 +159,43 @@ def draw_run(run: Trajectory, out: Path) -> None:
 def run_facts(run: Trajectory) -> dict[str, Any]:
     """A run in short, for JSON, with the impact law of each unit that has one and what ideal contacts needed."""
     needed = _needed(run)
-    told = {"needed_friction": {unit: one.to_dict() for unit, one in needed.items()}} if needed else {}
-    return run.to_dict() | told | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+    told: dict[str, Any] = {}
+    if needed:
+        told["needed_friction"] = {unit: one.to_dict() for unit, one in needed.items()}
+    return (
+        run.to_dict() | told | _swings(run) | {"laws": {unit: law.to_dict() for unit, law in run.system.laws.items()}}
+    )
+
+
+def _swings(run: Trajectory) -> dict[str, Any]:
+    """What became of each swing, of robots with two hands that hold bars."""
+    from saltus.studies import swings_to_dict
+    from saltus.studies._swings import swings_from_bars
+
+    return swings_to_dict(run) if swings_from_bars(run.system) else {}
 
 
 def _needed(run: Trajectory) -> dict[str, NeededFriction]:
     """What contacts that never slip needed to do so."""
     ideal = {run.system.units[k].name for k in run.system.ideal_units}
     return {unit: one for unit, one in run.needed_friction().items() if unit in ideal} if ideal else {}
+
+
+def _print_swings(run: Trajectory) -> None:
+    told = _swings(run)
+    if not told:
+        return
+    rows = [
+        (
+            f"{one['start']:.3f}", f"{one['time']:.3f}", one["hand"], "-" if one["bar"] is None else str(one["bar"]),
+            "-" if one["residual"] is None else f"{one['residual']:.3f}", f"{one['mean_torque']:.2f}",
+            f"{one['peak_force']:.1f}", f"{one['peak_speed']:.1f}", str(one["back_swings"]), one["approach"] or "-",
+        )
+        for one in told["swings"]
+    ]  # fmt: skip
+    names = ("start s", "time s", "holds", "caught", "left J", "torque N m", "force N", "speed rad/s", "back", "from")
+    print_table(names, rows, "swings")
+    print("reached the last bar" if told["reached"] else "fell" if told["fell"] else "did not reach the last bar")
 
 
 def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], as_json: bool) -> None:
@@ -188,6 +226,7 @@ def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, P
         print(f"  and {len(run.events) - len(shown)} more")
     for name, figure in run.figures.items():
         print(f"{name} {figure if figure is None else format(figure, '.12g')}")
+    _print_swings(run)
     for unit, needed in _needed(run).items():
         print(f"friction needed by {unit} {needed.value:.6g} at t = {needed.t:.6g} s")
     print("audit")

@@ -9,6 +9,7 @@ from saltus.contact._law import MOST_COEFFICIENTS, Law, chatterjee, find_law, la
 from saltus.contact._pivot import Pivot
 from saltus.contact._space import SpatialPoint, SpatialWheel
 from saltus.contact._unit import GRIP, JUMP, SLOTS, SPACE, Unit
+from saltus.contact._world import World, ladder, rope
 
 __all__ = [
     "GRIP",
@@ -29,11 +30,14 @@ __all__ = [
     "Unit",
     "Wall",
     "Wheel",
+    "World",
     "chatterjee",
     "find_law",
     "guard_values_of",
+    "ladder",
     "law_names",
     "law_of",
     "newton",
     "plastic",
+    "rope",
 ]

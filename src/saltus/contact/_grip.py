@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
@@ -29,6 +30,9 @@ class Hold(Protocol):
     def reach(self, position: Any) -> Any:
         """How far a point is from where it can hold, m; not positive there."""
 
+    def away(self, position: Any) -> Any:
+        """Where a point is from its centre, or from the nearest place of it, m."""
+
 
 def _check(hold: Hold, capture: Any) -> None:
     """Refuse numbers that no bar, line or wall has; expressions are for the parameters' own limits."""
@@ -38,6 +42,11 @@ def _check(hold: Hold, capture: Any) -> None:
             raise InputError(f"a {what} is where finite numbers say, got {value}")
     if isinstance(capture, Real) and not float(capture) > 0:
         raise InputError(f"a {what} of capture {capture:g} m can never be entered; it must be positive")
+
+
+def distance(square: Any) -> Any:
+    """The root of a square, m, with a slope where that is zero."""
+    return ca.sqrt(ca.fmax(square, 1e-30))
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,31 @@ class Bar:
         return (*self.at, self.capture)
 
     def reach(self, position: Any) -> Any:
-        return ca.norm_2(position - ca.vertcat(*self.at)) - self.capture
+        return distance(self.square(position)) - self.capture
+
+    def away(self, position: Any) -> Any:
+        return position - ca.vertcat(*self.at)
+
+    def square(self, position: Any) -> Any:
+        """Square of a point's distance from its centre, m^2."""
+        return ca.sumsqr(self.away(position))
+
+
+def nearest(places: Sequence[tuple[Any, Any]], measures: Sequence[Any]) -> Any:
+    """The place of the least measure; its slope is that of a place that stays, so that expressions stay short."""
+    best, at = measures[0], ca.SX(ca.vertcat(*places[0]))
+    for place, measure in zip(places[1:], measures[1:], strict=True):
+        nearer = measure < best
+        at = ca.if_else(nearer, ca.vertcat(*place), at)
+        best = ca.fmin(best, measure)
+    return at
+
+
+def _least(values: list[Any]) -> Any:
+    least = values[0]
+    for value in values[1:]:
+        least = ca.fmin(least, value)
+    return least
 
 
 @dataclass(frozen=True)
@@ -77,12 +110,15 @@ class Line:
         return (*self.start, *self.end, self.capture)
 
     def reach(self, position: Any) -> Any:
+        return ca.norm_2(self.away(position)) - self.capture
+
+    def away(self, position: Any) -> Any:
         along = ca.vertcat(*self.end) - ca.vertcat(*self.start)
         away = position - ca.vertcat(*self.start)
         share = ca.dot(away, along) / ca.dot(along, along)
         if not self.endless:
             share = ca.fmin(ca.fmax(share, 0), 1)
-        return ca.norm_2(away - share * along) - self.capture
+        return away - share * along
 
 
 @dataclass(frozen=True)
@@ -104,6 +140,9 @@ class Wall:
     def reach(self, position: Any) -> Any:
         return self.before(position) - self.capture
 
+    def away(self, position: Any) -> Any:
+        return self.before(position) * ca.vertcat(-ca.sin(self.angle), ca.cos(self.angle))
+
     def before(self, position: Any) -> Any:
         """How far a point is in front of the surface, m."""
         away = position - ca.vertcat(*self.through)
@@ -115,7 +154,8 @@ class Grip:
     """A point that can be pinned to the world where it is.
 
     A controller asks for it: ``close`` closes at once, or where the point comes within reach of what
-    it can hold; ``open`` lets go. One that has let go can hold again after it has left.
+    it can hold; ``open`` lets go. One that has let go can hold again after it has left, or where it is asked to close
+    ``again``, which closes at once, within reach, or not at all.
 
     Parameters
     ----------
@@ -151,11 +191,14 @@ class Grip:
 
     @property
     def reach(self) -> Any:
-        nearest = ca.SX(0)
-        for k, hold in enumerate(self.holds):
-            distance = hold.reach(self.point.position)
-            nearest = ca.fmin(nearest, distance) if k else distance
-        return nearest
+        if not self.holds:
+            return ca.SX(0)
+        position, same = self.point.position, self.holds[0].fixed[-1]
+        if all(isinstance(hold, Bar) and ca.is_equal(ca.SX(hold.capture), ca.SX(same), 2) for hold in self.holds):
+            # of many bars of one size, the nearest: one root, and one slope, for all
+            centre = nearest([hold.at for hold in self.holds], [hold.square(position) for hold in self.holds])  # type: ignore[attr-defined]
+            return distance(ca.sumsqr(position - centre)) - same
+        return _least([hold.reach(position) for hold in self.holds])
 
     @property
     def clearance(self) -> Any:
@@ -188,6 +231,7 @@ class Grip:
             (REACHING, "open", OPEN),
             (CLOSED, "open", RELEASED),
             (RELEASED, "leave", OPEN),
+            (RELEASED, "again", CLOSED),
         )
 
     def allowed(self, values: np.ndarray) -> np.ndarray:

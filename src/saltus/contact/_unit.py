@@ -27,8 +27,9 @@ NONE, KINEMATIC, FORCE = range(3)
 # What a kinematic guard is made of: a position, a velocity, or a distance from where a grip can hold.
 POSITION, SPEED, REACH = range(3)
 
-# What a controller may ask of a grip; anything else means no wish.
-CLOSE, RELEASE = 1, -1
+# What a controller may ask of a grip; anything else means no wish. AGAIN closes one that is within reach at that
+# instant, even if it has let go there and not left; elsewhere it does nothing.
+CLOSE, RELEASE, AGAIN = 1, -1, 2
 
 # What causes a change of status beside a unit's own guards and commands: forces or velocities jump, by an input, by an
 # impact or a command elsewhere, or where another unit's friction turns round.

@@ -6,13 +6,21 @@ import dataclasses
 from typing import Any
 
 from saltus import registry
+from saltus.control._current import Current
+from saltus.control._encoder import Encoder
 from saltus.control._function import Compiled, Continuous, Sampled
+from saltus.control._gripper import Gripper
+from saltus.control._hardware import Hardware
+from saltus.control._imu import Imu
 from saltus.control._linear import Linear
 from saltus.control._linearize import LinearArc, linearize, linearize_along
+from saltus.control._motor import Motor
 from saltus.control._protocol import Controller
 from saltus.control._symbolic_linear import SymbolicLinear, controllability_determinant, symbolic_linear
 from saltus.control._track import Track
+from saltus.control.arm_swing import ArmSwing
 from saltus.control.constant import Constant
+from saltus.control.energy import Energy
 from saltus.control.feedback import Feedback
 from saltus.control.lqr import LQR
 from saltus.control.passive import Passive
@@ -28,14 +36,22 @@ from saltus.errors import SaltusError
 __all__ = [
     "LQR",
     "PD",
+    "ArmSwing",
     "Command",
     "Compiled",
     "Constant",
     "Continuous",
     "Controller",
+    "Current",
+    "Encoder",
+    "Energy",
     "Feedback",
+    "Gripper",
+    "Hardware",
+    "Imu",
     "Linear",
     "LinearArc",
+    "Motor",
     "Passive",
     "Points",
     "Sampled",

@@ -11,9 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._native import Entry
 from saltus.contact._unit import GROUNDS
-from saltus.engine import _layout as L
 from saltus.engine._control import Control
 from saltus.engine._simulate import _check_grips, _check_start, bind, check_slips
 from saltus.errors import InputError, SaltusError, unknown_name
@@ -368,8 +366,7 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], *, alike: bool) -> list[
             except InputError as error:
                 raise InputError(f"run {run}: {error}") from None
             # a Python function has memory of its own in each run, and limits are those of a run
-            lasting = control.kind == L.PASSIVE or isinstance(control.alive, Entry)
-            if lasting and (controller is None or not cases.varied):
+            if control.lasting and (controller is None or not cases.varied):
                 if alike:
                     return [control] * len(controllers)
                 bound[id(controller)] = control

@@ -12,10 +12,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._native import CONTROL, compile_entry, compiled, function_digest
+from saltus._native import CONTROL, Entry, compile_entry, compiled, function_digest
 from saltus._sincos import sincos
 from saltus.contact import GRIP
-from saltus.contact._unit import CLOSE, RELEASE
+from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._emit import emit
 from saltus.errors import InputError, unknown_name
@@ -39,13 +39,16 @@ _CALLBACK = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Command:
-    """What a controller asks for: inputs by actuator, and of grips, by name, to ``close`` or to ``open``."""
+    """What a controller asks for: inputs by actuator; of grips, by name, ``close``, ``open``, ``again`` or ``keep``.
+
+    ``again`` closes what is within reach at that instant, even if it has let go there and not left.
+    """
 
     torques: Any = ()
     requests: Mapping[str, str] = field(default_factory=dict)
 
 
-WISHES = {"close": CLOSE, "open": RELEASE, "keep": 0}
+WISHES = {"close": CLOSE, "open": RELEASE, "keep": 0, "again": AGAIN}
 
 
 def wishes(requests: Mapping[str, str], system: HybridSystem) -> list[int]:
@@ -73,8 +76,9 @@ class Control:
     """A controller bound to a system, in the form that the loop calls.
 
     ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of
-    them that have names; ``breaks`` are times at which its output may jump; ``failure`` holds what a
-    Python function raised.
+    them that have names; ``breaks`` are times at which its output may jump; ``alive`` is what must live as long as
+    the address is in use, several things where it calls others; ``raised`` is where a Python function leaves what it
+    raised, one place for all who stand before or behind it.
     """
 
     kind: int = L.PASSIVE
@@ -84,14 +88,33 @@ class Control:
     breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))
     period: float = 0.0
     parameters: tuple[ControlParameter, ...] = ()
-    failure: BaseException | None = None
     alive: Any = None
     name: str = "passive"
+    raised: list[BaseException | None] = field(default_factory=lambda: [None], repr=False)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What a Python function raised, or an interrupt."""
+        return self.raised[0]
+
+    @failure.setter
+    def failure(self, error: BaseException | None) -> None:
+        self.raised[0] = error
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What must live, one by one."""
+        return self.alive if isinstance(self.alive, tuple) else (self.alive,)
 
     @property
     def python(self) -> bool:
-        """Whether it is a Python function, which sees no parameters of the robot."""
-        return isinstance(self.alive, _CALLBACK)
+        """Whether there is a Python function in it, which sees no parameters of the robot."""
+        return any(isinstance(part, _CALLBACK) for part in self.parts)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether many runs can share it: all of it is compiled, or there is nothing."""
+        return self.kind == L.PASSIVE or all(isinstance(part, Entry) for part in self.parts)
 
 
 class State:

@@ -5,7 +5,7 @@ import math
 from saltus._native import call_kernel, compiled, never_inline
 from saltus.contact._behaviour import edge, holds, on_ground, presumed, slides, touching
 from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
-from saltus.contact._unit import CLOSE, FORCE, GRIP, JOINT, RELEASE, SPACE
+from saltus.contact._unit import AGAIN, CLOSE, FORCE, GRIP, JOINT, RELEASE, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs, shift, unit_length
@@ -176,6 +176,13 @@ def zero_on_entry(I, D):
 
 
 @compiled
+def _at_hand(I, D, unit):
+    """Whether a grip that holds nothing could close where it is."""
+    status = I[I[L.STATUS] + unit]
+    return status in (OPEN, RELEASED) and D[I[L.GAP_REACH] + unit] <= 0.0
+
+
+@compiled
 def requested(I, D):
     """Whether a controller asks a grip for something that it has not done."""
     never_inline()
@@ -185,6 +192,8 @@ def requested(I, D):
             if wish == CLOSE and status == OPEN:
                 return True
             if wish == RELEASE and status in (CLOSED, REACHING):
+                return True
+            if wish == AGAIN and _at_hand(I, D, unit):
                 return True
     return False
 
@@ -209,6 +218,9 @@ def obey(I, D, t, y):
             else:
                 I[I[L.STRIKE] + unit] = 1
                 closing = True
+        elif wish == AGAIN and _at_hand(I, D, unit):
+            I[I[L.STRIKE] + unit] = 1
+            closing = True
         elif wish == RELEASE and I[place] == CLOSED:
             I[place] = RELEASED if choosy and D[I[L.GAP_REACH] + unit] < near else OPEN
             I[I[L.TOUCH] + unit] = 0

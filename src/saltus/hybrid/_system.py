@@ -169,6 +169,10 @@ class HybridSystem:
         """The same system with other values of some parameters."""
         return self._changed(values={**self.values, **values})
 
+    def with_start(self, start: Mapping[str, Any]) -> HybridSystem:
+        """The same system with another default start."""
+        return self._changed(start=dict(start))
+
     def with_law(self, law: Any, unit: str | None = None) -> HybridSystem:
         """The same system with another impact law at one unit or at all.
 

@@ -1,5 +1,6 @@
 """Mechanisms: bodies, joints, points, parameters and actuators, and the equations that follow from them."""
 
+from saltus.mechanism._dh import Link, chain, hanging, two_link_angles
 from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, has_position, position_of
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
 from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, Parameter, Point, Reading
@@ -23,6 +24,7 @@ __all__ = [
     "FreeFlyer",
     "Hinge",
     "Joint",
+    "Link",
     "MassSolver",
     "Mechanism",
     "Parameter",
@@ -36,10 +38,13 @@ __all__ = [
     "Sphere",
     "Velocity",
     "Weld",
+    "chain",
     "derive",
+    "hanging",
     "has_position",
     "lint_urdf",
     "position_of",
     "read_urdf",
     "roll_pitch_yaw",
+    "two_link_angles",
 ]

@@ -12,11 +12,12 @@ from types import ModuleType
 from typing import Any
 
 from saltus import registry
-from saltus.errors import SaltusError, unknown_name
+from saltus.contact import World
+from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.robots._from_urdf import UrdfName, load_urdf
 
-__all__ = ["find_robot", "load_urdf", "robot_names"]
+__all__ = ["find_robot", "load_urdf", "put", "robot_names"]
 
 
 def robot_names() -> list[str]:
@@ -27,19 +28,41 @@ def robot_names() -> list[str]:
 def find_robot(name: str) -> HybridSystem:
     """The robot of that name with its default parameters.
 
-    A name that ends with ``.urdf`` is a file: ``robot.urdf``, or ``robot.urdf@free`` with its root free in space, or
-    ``robot.urdf@free,stops,friction`` with stops and dry friction of its joints too.
+    A robot that swings in worlds may have the world's shape after an @, as `World.shape` tells it: ``brachiator@10``
+    has ten bars. A name that ends with ``.urdf`` is a file: ``robot.urdf``, or ``robot.urdf@free`` with its root free
+    in space, or ``robot.urdf@free,stops,friction`` with stops and dry friction of its joints too.
     """
     file = UrdfName.of(name)
     if file is not None:
         return file.robot()
-    return _built(registry.load("robots", name), name)
+    base, _, shape = name.partition("@")
+    module = registry.load("robots", base)
+    if shape and not takes_worlds(module):
+        raise InputError(f"robot {base} is not one that is put into worlds, got {name!r}")
+    return _built(module, name, shape)
+
+
+def takes_worlds(module: ModuleType) -> bool:
+    """Whether a robot's file says how it is put into worlds."""
+    return hasattr(module, "in_world")
+
+
+def put(name: str, world: World, **parameters: float) -> HybridSystem:
+    """A robot in a world, where it begins at rest on the first bars; with other values of some parameters."""
+    module = registry.load("robots", name)
+    if not isinstance(world, World):
+        raise InputError(f"a world is made by saltus.ladder, saltus.rope or saltus.World, got {world!r}")
+    if not takes_worlds(module):
+        raise InputError(f"robot {name} is not one that is put into worlds")
+    system = find_robot(f"{name}@{world.shape}").with_parameters(**world.parameters, **parameters)
+    made: HybridSystem = module.in_world(system, world)
+    return made
 
 
 @lru_cache(maxsize=64)
-def _built(module: ModuleType, name: str) -> HybridSystem:
+def _built(module: ModuleType, name: str, shape: str) -> HybridSystem:
     try:
-        system = module.build()
+        system = module.build(shape) if shape else module.build()
     except Exception as error:
         raise SaltusError(
             f"robot {name} ({module.__file__}) cannot be built: {type(error).__name__}: {error}"
@@ -49,8 +72,10 @@ def _built(module: ModuleType, name: str) -> HybridSystem:
     return replace(system, origin=name)
 
 
-def _rebuild(name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...]) -> HybridSystem:
-    system = find_robot(name).with_parameters(**values).with_guards(**actions)
+def _rebuild(
+    name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...], start: dict[str, float]
+) -> HybridSystem:
+    system = find_robot(name).with_parameters(**values).with_guards(**actions).with_start(start)
     for unit, law in zip(system.units, laws, strict=True):
         if law is not None:
             system = system.with_law(law, unit.name)
@@ -66,14 +91,16 @@ def _reduce(system: HybridSystem) -> tuple[Any, ...]:
         for unit, original in zip(system.units, find_robot(system.origin).units, strict=True)
     )
     actions = {guard.name: guard.action for guard in system.guards}
-    return _rebuild, (system.origin, dict(system.values), actions, laws)
+    return _rebuild, (system.origin, dict(system.values), actions, laws, dict(system.start))
 
 
 copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]
 
 
 def _factory(name: str, about: str | None) -> Callable[..., HybridSystem]:
-    def make(**parameters: float) -> HybridSystem:
+    def make(world: World | None = None, **parameters: float) -> HybridSystem:
+        if world is not None:
+            return put(name, world, **parameters)
         return find_robot(name).with_parameters(**parameters)
 
     make.__name__ = make.__qualname__ = name

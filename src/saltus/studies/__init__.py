@@ -8,6 +8,7 @@ from saltus.errors import InputError
 from saltus.gaits import Largest, Region, largest, region
 from saltus.studies._laws import compare_laws, laws_in_words
 from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
+from saltus.studies._swings import Swing, fell, swings, swings_to_dict
 
 __all__ = [
     "Correction",
@@ -17,14 +18,18 @@ __all__ = [
     "Paper",
     "Region",
     "Report",
+    "Swing",
     "Value",
     "compare_laws",
+    "fell",
     "find_paper",
     "largest",
     "law_of",
     "laws_in_words",
     "paper_names",
     "region",
+    "swings",
+    "swings_to_dict",
 ]
 
 
