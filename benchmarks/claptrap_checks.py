@@ -7,39 +7,14 @@ from __future__ import annotations
 
 import math
 import sys
-from importlib.resources import files
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 
 import saltus
-from saltus.hybrid import symbolic_mode
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "oracle"))
-from _pinocchio import Twin
-from test_rolling_pinocchio import ROBOTS, STATES, _states
-
-
-def beside_pinocchio(name: str) -> tuple[float, float]:
-    """Largest relative difference of accelerations and of contact forces, over random states."""
-    system = saltus.robots.find_robot(name)
-    file, contact = ROBOTS[name]
-    twin = Twin((files("saltus.robots") / "urdf" / f"{file}.urdf").read_text(), system)
-    mode = symbolic_mode(system, [1] * len(system.units))
-    d = mode.dynamics
-    ours = ca.Function("ours", [d.x, d.u, d.p], [mode.acceleration, mode.forces]).map(STATES)
-    rng = np.random.default_rng(11)
-    x, u = _states(system, rng, STATES), rng.normal(size=(STATES, len(system.mechanism.actuators))) * 10
-    a, f = (np.array(part).T for part in ours(x.T, u.T, np.tile(system.parameter_values, (STATES, 1)).T))
-    wheels = {unit.name: 0.15 for unit in system.units}
-    worst = np.zeros(2)
-    for k in range(STATES):
-        inputs = dict(zip(system.mechanism.actuators, u[k], strict=True))
-        accelerations, forces = twin.rolling(x[k], inputs, wheels, contact)
-        scale = max(1.0, np.abs(accelerations).max(), np.abs(forces).max())
-        worst = np.maximum(worst, [np.abs(a[k] - accelerations).max(), np.abs(f[k] - forces).max()] / scale)
-    return float(worst[0]), float(worst[1])
+from test_rolling_pinocchio import ROBOTS, largest_differences
 
 
 def conserved(run: saltus.Trajectory) -> tuple[float, float, float]:
@@ -52,7 +27,8 @@ def conserved(run: saltus.Trajectory) -> tuple[float, float, float]:
 
 def main() -> None:
     for name in ROBOTS:
-        print(f"{name}: accelerations {beside_pinocchio(name)[0]:.1e}, forces {beside_pinocchio(name)[1]:.1e}")
+        accelerations, forces = largest_differences(name, seed=11)
+        print(f"{name} beside pinocchio: accelerations {accelerations:.1e}, forces {forces:.1e}")
     hanging = saltus.simulate(saltus.robots.claptrap(height=0.1), {"pitch": 2.8}, until=60.0)
     print("hanging, 60 s: energy {:.1e} J, gap {:.1e} m, slip {:.1e} m/s".format(*conserved(hanging)))
     coin = saltus.simulate(saltus.robots.coin(), {"roll": 0.4, "dyaw": 1.0, "dpitch": 9.0}, until=5.0)
