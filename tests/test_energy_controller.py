@@ -23,7 +23,7 @@ from saltus.control import _look_ahead as A
 from saltus.control import _swing_model as S
 from saltus.control._observer import COULOMB_SEEN, GAIN_SEEN, OBSERVER, VISCOUS_SEEN
 from saltus.engine._layout import MEM
-from saltus.errors import InputError, UnknownName
+from saltus.errors import InputError, RunFailed, UnknownName
 from saltus.robots._bars import between
 from saltus.studies import swings
 from saltus.studies._swings import swings_to_dict
@@ -400,6 +400,15 @@ def test_robots_and_worlds_that_it_is_not_for():
     open_hands = replace(robot, units=tuple(replace(u, closed=False) if u.name in "AB" else u for u in robot.units))
     with pytest.raises(InputError, match="no hand on a bar"):
         Energy().bind(open_hands)
+
+
+def test_a_start_that_holds_no_bar():
+    robot = robots.brachiator(world=SWING)
+    for x in (0.3, 5.0):
+        with pytest.raises(RunFailed, match="controller_failed"):
+            simulate(robot, {"x": x}, controller=Energy(), mode={"B": "open"}, until=0.1)
+    with pytest.raises(RunFailed, match="controller_failed"):
+        simulate(robots.brachiator(world=rope()), {"y": 0.3}, controller=Energy(stride=0.5), until=0.1)
 
 
 def test_gains_can_be_told():

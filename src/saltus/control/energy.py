@@ -42,6 +42,8 @@ class Energy:
     close (``catch``); on the last bar it rests. From hanging at rest it begins with a bootstrap torque. Bars are gone
     in their order, to whichever side; on a rope every ``stride``.
 
+    A run that begins with a hand closed where there is no bar is ended by it, as failed.
+
     The model has the robot's own masses, or those of ``model``; the bars are where they are in each run. The first
     place of its memory tells the state, as its number in `Energy.states`; the next ones the cost of the way to pose
     (J), the energy (J), the kinetic energy (J) and miss (m) that are expected at the bar, and how often it has looked
