@@ -10,7 +10,7 @@ from saltus.errors import InputError, unknown_name
 
 # Name, value, least value allowed (None: any), unit, meaning.
 _TABLE: tuple[tuple[str, float, float | None, str, str], ...] = (
-    ("buffer", 1.5, None, "J", "aimed for in inject, above the energy of rest at the bar [yang2016, 7.4.6]"),
+    ("buffer", 1.5, None, "J", "aimed for in inject, above the energy of rest at the bar [yang2016, 7.4.4]"),
     ("reduction", 0.0, 0, "1", "share of the energy from hanging to the bar that is taken off the aim"),
     ("energy_scale", 2.0, 1e-6, "J", "the torque of inject falls to zero over this before the aim"),
     ("torque", 10.0, 1e-6, "N m", "largest torque of inject"),
@@ -22,7 +22,7 @@ _TABLE: tuple[tuple[str, float, float | None, str, str], ...] = (
     ("fade_time", 0.05, 0, "s", "by which the elbow's rate is added to its angle for that"),
     ("brake", 0.6, 0, "1", "share of the limit that brakes where the torque has faded"),
     ("elbow_speed", 12.0, 1e-6, "rad/s", "torque along the rate fades from 0.7 of it and brakes above"),
-    ("bootstrap_torque", 3.0, None, "N m", "at the start of a swing-up from rest [yang2016, 7.4.8]"),
+    ("bootstrap_torque", 3.0, None, "N m", "at the start of a swing-up from rest [yang2016, 8.2]"),
     ("bootstrap_time", 0.8, 0, "s", "for so long"),
     ("kp", 400.0, 0, "1/s^2", "of pose: proportional"),
     ("kd", 36.0, 0, "1/s", "of pose: rate"),

@@ -158,7 +158,7 @@ def mend_the_way(t, m, g, goal1, goal2):
 
 @compiled
 def by_energy(t, m, g, left, nearing, distance, starting):
-    """The transition of [yang2016, 7.4.5], by the total energy: pose only far from the bar and on the way to it."""
+    """The transition of [yang2016, 7.4.6], by the total energy; pose only far from the bar, on the way to it [8.2]."""
     o = doubles_from(m, BELIEFS)
     if m[STATE] == INJECT:
         if not starting and left < 1.0 and nearing and distance > 0.1 and o[RATE1] > 0.0 and o[RATE2] > 0.0:

@@ -133,7 +133,7 @@ def energies(x, s):
 
 @compiled
 def pose_at(s):
-    """Both angles with which the free hand is at the bar, the elbow down [yang2016, 3.2]; a bar to the right."""
+    """Both angles with which the free hand is at the bar, the elbow down [yang2016, 3.2.2]; a bar to the right."""
     square = s[TX] * s[TX] + s[TY] * s[TY]
     away = math.sqrt(square)
     at_hand = clip((square + s[L1] * s[L1] - s[L2] * s[L2]) / max(2.0 * away * s[L1], 1e-12), -1.0, 1.0)

@@ -57,7 +57,7 @@ class Energy:
         Which gains: ``mid`` for centres of mass in the middle of the links, ``heavy`` for such near the elbow. Each has
         its own for each law; `Energy.gains_of` tells them.
     lookahead
-        Whether the model is run ahead; else the transition is that of [yang2016, 7.4.5].
+        Whether the model is run ahead; else the transition is that of [yang2016, 7.4.6].
     buffer
         Energy above that of rest at the bar that inject aims for, J. This and what follows is as tuned if None.
     reduction
