@@ -73,9 +73,11 @@ def _built(module: ModuleType, name: str, shape: str) -> HybridSystem:
 
 
 def _rebuild(
-    name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...], start: dict[str, float]
+    name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...], start: dict[str, float] | None
 ) -> HybridSystem:
-    system = find_robot(name).with_parameters(**values).with_guards(**actions).with_start(start)
+    system = find_robot(name).with_parameters(**values).with_guards(**actions)
+    if start is not None:
+        system = system.with_start(start)
     for unit, law in zip(system.units, laws, strict=True):
         if law is not None:
             system = system.with_law(law, unit.name)
@@ -91,7 +93,9 @@ def _reduce(system: HybridSystem) -> tuple[Any, ...]:
         for unit, original in zip(system.units, find_robot(system.origin).units, strict=True)
     )
     actions = {guard.name: guard.action for guard in system.guards}
-    return _rebuild, (system.origin, dict(system.values), actions, laws, dict(system.start))
+    # one of its own may depend on the parameters, and is made anew
+    start = None if system.start is find_robot(system.origin).start else dict(system.start_values)
+    return _rebuild, (system.origin, dict(system.values), actions, laws, start)
 
 
 copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]

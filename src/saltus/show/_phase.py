@@ -75,9 +75,13 @@ def _paired(run: Trajectory) -> list[str]:
 
 
 def _rows(run: Trajectory, name: str) -> np.ndarray:
-    """A coordinate and its velocity at the samples."""
+    """A coordinate and its velocity at the samples; what differs by rounding alone stands still."""
     states = run.system.state_names
-    return np.asarray(run.x[:, [states.index(name), states.index(f"d{name}")]])
+    rows = np.array(run.x[:, [states.index(name), states.index(f"d{name}")]])
+    for column in rows.T:
+        if np.isfinite(column).all() and np.ptp(column) <= SAME * (1.0 + np.abs(column).max()):
+            column[:] = column[0] if abs(column[0]) > SAME else 0.0
+    return rows
 
 
 def _moves(run: Trajectory, name: str) -> bool:

@@ -18,6 +18,9 @@ from saltus.show._timeline import Curve, Level, Panel, timeline
 # Longer names of series stand in the legend alone.
 MOST_LETTERS = 30
 
+# Letters of names that an axis may have beside it.
+WORDS = 26
+
 
 def coordinates_figure(run: Trajectory, names: Sequence[str] | None = None, *, title: str = "") -> Figure:
     """Coordinates or velocities over time, those of one unit on one axis."""
@@ -142,6 +145,8 @@ def _by_unit(units: Mapping[str, str]) -> dict[str, list[str]]:
 
 def what(names: Sequence[str], unit: str) -> str:
     """What an axis shows: the kind, the quantities and their unit."""
-    shown = ", ".join(label(name, "") for name in names[:4]) + (", …" if len(names) > 4 else "")
+    # as many as there is room for beside an axis
+    count = next(k for k in (4, 3, 2, 1) if k == 1 or sum(map(len, names[:k])) <= WORDS)
+    shown = ", ".join(label(name, "") for name in names[:count]) + (", …" if len(names) > count else "")
     kind = f"{KINDS[unit]}\n" if unit in KINDS else ""
     return kind + (shown if unit in ("", "1") else f"{shown} ({unit.replace('^2', '²')})")
