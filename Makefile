@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto tests
+	$(BIN)/python -m pytest -q -n auto --dist worksteal tests
 
 check: $(READY)
 	$(BIN)/ruff check .

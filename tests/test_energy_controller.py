@@ -28,7 +28,7 @@ from saltus.robots._bars import between
 from saltus.studies import swings
 from saltus.studies._swings import swings_to_dict
 
-UNEVEN = (0.5, 0.65, 0.55, 0.6, 0.52)
+UNEVEN = (0.5, 0.65, 0.55)
 SWING = ladder(0.55, 3)
 UP = World(((0.0, 0.0), (0.568, 0.0)))
 
@@ -86,10 +86,10 @@ def test_links_that_are_heavy_at_the_elbow_have_their_own_gains():
 
 
 def test_an_uneven_ladder_is_climbed():
-    run = simulate(robots.brachiator(world=ladder(UNEVEN)), controller=Energy(release_delay=0.1), until=8.0)
+    run = simulate(robots.brachiator(world=ladder(UNEVEN)), controller=Energy(release_delay=0.1), until=4.0)
     found = swings(run)
-    assert [swing.bar for swing in found] == [2, 3, 4, 5]
-    assert [swing.hand for swing in found] == ["A", "B", "A", "B"]
+    assert [swing.bar for swing in found] == [2, 3]
+    assert [swing.hand for swing in found] == ["A", "B"]
     assert all(swing.back_swings == 0 and swing.residual <= 1.0 for swing in found)
     assert run.check().ok
     summary = swings_to_dict(run)
@@ -102,7 +102,7 @@ def test_an_uneven_ladder_is_climbed():
 
 
 def test_to_the_left_it_is_the_mirror_image():
-    right, left = (ladder(UNEVEN[:3]), World(tuple((-x, y) for x, y in ladder(UNEVEN[:3]).bars)))
+    right, left = (ladder(UNEVEN), World(tuple((-x, y) for x, y in ladder(UNEVEN).bars)))
     runs = [simulate(robots.brachiator(world=world), controller=Energy(), until=2.5) for world in (right, left)]
     one, two = (swings(run) for run in runs)
     assert len(one) == 2
@@ -319,7 +319,7 @@ SENSORS = {"imu": Imu(angle_noise=math.radians(1), rate_noise=math.radians(5)), 
 
 def test_a_ladder_with_real_claws_and_sensors():
     controller = Hardware(Energy(observer=True, close_time=0.18), gripper=Gripper(), seed=5, **SENSORS)
-    run = simulate(robots.brachiator(world=ladder(UNEVEN[:3])), controller=controller, until=4.0)
+    run = simulate(robots.brachiator(world=ladder(UNEVEN)), controller=controller, until=4.0)
     found = swings(run)
     assert [swing.bar for swing in found if swing.caught] == [2, 3]
     # they are there when the claws close, and nearly at rest
