@@ -33,7 +33,9 @@ def region_figure(found: Region, *, title: str = "") -> Figure:
             Patch(color=COLOURS[OUTCOMES.index(name)], label=f"{name} ({number / found.outcome.size:.1%})")
             for name, number in found.counts.items()
         ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8.5)
+        # two columns where both fit beside each other
+        wide = max((len(str(handle.get_label())) for handle in handles), default=0) > 44
+        figure.legend(handles=handles, loc="outside lower center", ncols=1 if wide else 2, fontsize=8.5)
         axes.set_xlabel(label(found.x_name, found.unit(found.x_name)))
         axes.set_ylabel(label(found.y_name, found.unit(found.y_name)))
         told = f"{found.system.name}, {found.controller}: what becomes of a start in {found.until:g} s"
