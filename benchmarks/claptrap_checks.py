@@ -15,6 +15,7 @@ import saltus
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "oracle"))
 from test_rolling_pinocchio import ROBOTS, largest_differences
+from test_urdf import PUBLISHED, standing_differences
 
 
 def conserved(run: saltus.Trajectory) -> tuple[float, float, float]:
@@ -25,14 +26,28 @@ def conserved(run: saltus.Trajectory) -> tuple[float, float, float]:
     return float(np.ptp(energy)), float(normal), float(np.abs(mesh.speeds).max())
 
 
+def precession(lean: float, turn: float) -> float:
+    """How far a coin strays that leans and turns as the moments about its centre ask for, at r = 0.2 m."""
+    r, g, across, about = 0.2, 9.81, 0.25, 0.5
+    whole = (across * turn**2 * math.sin(lean) * math.cos(lean) - g / r * math.sin(lean)) / (
+        (about + 1) * turn * math.cos(lean)
+    )
+    start = {"roll": lean, "dyaw": turn, "dpitch": whole - turn * math.sin(lean)}
+    seen = saltus.simulate(saltus.robots.coin(across=across, about=about), start, until=5.0).readings
+    return float(max(np.abs(seen["roll"] - lean).max(), np.abs(seen["dyaw"] - turn).max()))
+
+
 def main() -> None:
     for name in ROBOTS:
         accelerations, forces = largest_differences(name, seed=11)
         print(f"{name} beside pinocchio: accelerations {accelerations:.1e}, forces {forces:.1e}")
+    for name in PUBLISHED:
+        print(f"{name} on its feet beside pinocchio: {standing_differences(name):.1e}")
     hanging = saltus.simulate(saltus.robots.claptrap(height=0.1), {"pitch": 2.8}, until=60.0)
     print("hanging, 60 s: energy {:.1e} J, gap {:.1e} m, slip {:.1e} m/s".format(*conserved(hanging)))
     coin = saltus.simulate(saltus.robots.coin(), {"roll": 0.4, "dyaw": 1.0, "dpitch": 9.0}, until=5.0)
     print("leaning coin, 5 s: energy {:.1e} J, gap {:.1e} m, slip {:.1e} m/s".format(*conserved(coin)))
+    print(f"steady precession, 5 s: lean and turn within {precession(0.4, -2.0):.1e} rad, rad/s")
     norms = [np.abs(np.linalg.norm(run.mesh.x[:, 3:7], axis=1) - 1).max() for run in (hanging, coin)]
     print(f"quaternions: {max(norms):.1e}")
     robot = saltus.robots.claptrap(wheel_effort=20.0)

@@ -3,11 +3,13 @@
 import math
 import pickle
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import saltus
 from saltus import robots
+from saltus.cli._worlds import placed_robot
 from saltus.contact import World, ladder, rope
 from saltus.errors import InputError
 
@@ -125,3 +127,13 @@ def test_a_rope_is_held_anywhere():
     start = {"x": 2.0, "y": 1.0 + 2.0 * math.tan(0.1)}
     run = saltus.simulate(system, start, until=0.2)
     assert run.mesh.reach[0, 0] <= 0
+
+
+@pytest.mark.parametrize(("robot", "target"), [("brachiator", "0.568,0"), ("five_link_brachiator", "1.3,0")])
+def test_a_swing_up_begins_hanging_by_the_first_hand(robot, target):
+    system, mode = placed_robot(robot, None, None, None, None, None, "swing-up", target)
+    assert mode == {"B": "open"}
+    x = dict(zip(system.state_names, system.state(), strict=True))
+    assert (x["x"], x["y"]) == (0.0, 0.0)
+    hand = ca.Function("hand", [system.dynamics.x, system.dynamics.p], [system.mechanism.points["B"].position])
+    assert float(hand(system.state(), system.parameter_values)[1]) < -0.69

@@ -119,9 +119,8 @@ STANDING = {
 }
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_robots_that_stand_press_on_the_ground_as_kkt_says(name):
-    """Accelerations and contact forces with points held, beside KKT on pinocchio's M and nle."""
+def standing_differences(name):
+    """Of accelerations and contact forces with points held, beside KKT on pinocchio's M and nle; the largest."""
     path, free_flyer = PUBLISHED[name]
     pair = Pair(published(path), free_flyer=free_flyer)
     m, model, data = pair.mechanism, pair.model, pair.data
@@ -136,6 +135,7 @@ def test_published_robots_that_stand_press_on_the_ground_as_kkt_says(name):
     ours, forces, damping = (np.array(part) for part in function(q, v, u, np.tile(pair.p, (count, 1)).T))
     forces, damping = forces.reshape(-1, count)[np.argsort(order)], damping.reshape(m.nv, count)
     frames = [model.getFrameId(link, pin.FrameType.BODY) for link in STANDING[name]]
+    worst = 0.0
     for k in range(count):
         at, rates = pair.configuration(q[:, k], v[:, k])
         M = np.array(pin.crba(model, data, at))
@@ -155,8 +155,13 @@ def test_published_robots_that_stand_press_on_the_ground_as_kkt_says(name):
             R = pin.Quaternion(q[3, k], *q[4:7, k]).matrix()
             a[:3] = R @ (a[:3] + np.cross(rates[3:6], rates[:3]))
         scale = 1 + max(np.abs(a).max(), np.abs(f).max())
-        assert np.abs(ours[:, k] - a).max() <= 1e-9 * scale
-        assert np.abs(forces[:, k] - f).max() <= 1e-9 * scale
+        worst = max(worst, np.abs(ours[:, k] - a).max() / scale, np.abs(forces[:, k] - f).max() / scale)
+    return worst
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_robots_that_stand_press_on_the_ground_as_kkt_says(name):
+    assert standing_differences(name) <= 1e-9
 
 
 def test_masses_stay_parameters():

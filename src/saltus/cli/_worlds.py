@@ -38,7 +38,8 @@ def placed_robot(
     task: str | None, target: str | None,
 ) -> tuple[HybridSystem, dict[str, str] | None]:  # fmt: skip
     """A robot in the world of its task, and which hands hold at the start."""
-    from saltus.robots import find_robot, put
+    from saltus.contact import GRIP
+    from saltus.robots import find_robot, hang, put
 
     given = {"--spacing": spacing, "--bars": bars, "--incline": incline}
     if task is not None and task not in TASKS:
@@ -60,14 +61,8 @@ def placed_robot(
     system = put(robot, made, **numbers(set_, "--set"))
     if task != "swing-up":
         return system, None
-    return system.with_start(hanging_start(system)), {"B": "open"}
-
-
-def hanging_start(system: HybridSystem) -> dict[str, float]:
-    """Hanging straight down by the first hand, at rest."""
-    from saltus.robots._bars import between
-
-    return between(system, 0) if "bar0_x" in system.values else dict(system.start)
+    hands = [unit.name for unit in system.units if unit.kind == GRIP]
+    return hang(robot, system), dict.fromkeys(hands[1:], "open")
 
 
 def _world(name: str, spacing: str | None, bars: int | None, incline: str | None) -> World:

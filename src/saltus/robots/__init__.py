@@ -17,7 +17,7 @@ from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.robots._from_urdf import UrdfName, load_urdf
 
-__all__ = ["find_robot", "load_urdf", "put", "robot_names"]
+__all__ = ["find_robot", "hang", "load_urdf", "put", "robot_names"]
 
 
 def robot_names() -> list[str]:
@@ -56,6 +56,13 @@ def put(name: str, world: World, **parameters: float) -> HybridSystem:
         raise InputError(f"robot {name} is not one that is put into worlds")
     system = find_robot(f"{name}@{world.shape}").with_parameters(**world.parameters, **parameters)
     made: HybridSystem = module.in_world(system, world)
+    return made
+
+
+def hang(name: str, system: HybridSystem) -> HybridSystem:
+    """The robot hanging at rest by its first hand, where that is not how it begins anyway."""
+    module = registry.load("robots", name)
+    made: HybridSystem = module.hanging(system) if hasattr(module, "hanging") else system
     return made
 
 

@@ -88,3 +88,8 @@ def in_world(system: HybridSystem, world: World) -> HybridSystem:
     if world.rope is not None:
         return system.with_start({"y": world.rope[0]})
     return system.with_start(between(system, 1, 0) if len(world.bars) > 1 else between(system, 0))
+
+
+def hanging(system: HybridSystem) -> HybridSystem:
+    """The robot straight down from the first bar by hand A, at rest."""
+    return system.with_start(between(system, 0)) if "bar0_x" in system.values else system
