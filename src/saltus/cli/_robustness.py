@@ -76,6 +76,7 @@ def robustness_command(
     report = asked_report(context)
     under = _varied(SwingMixes(count=mixes, first=first, seed=seed), vary)
     under = under if sensors else under.without_sensors()
+    _refuse_bars(set_)
     system = changed_robot(robot, set_, None, None)
     asked = _Asked(
         system, controller, pairs(control, "--control"), under, ladders, motor, gripper, bars, limit, torques
@@ -88,9 +89,10 @@ def robustness_command(
     else:
         tasks = task or ["swing"]
         asked.check(tasks)
+        gains = _gains(asked, tasks, tune, candidates) if tune else {}
         folder(out)
-        if tune:
-            tuned = _tune(asked, tasks, tune, candidates, seed, quiet=as_json)
+        if gains:
+            tuned = _tune(asked, tasks, gains, candidates, seed, quiet=as_json)
             asked = dataclasses.replace(asked, mixes=under.held_out(), tuned=tuned.gains)
         made = _each(asked, tasks, quiet=as_json)
     with Progress(quiet=as_json, doing="drawing"):
@@ -188,6 +190,15 @@ def _range(words: str, where: str) -> tuple[float, float]:
     return number(parts[0], where), number(parts[1], where)
 
 
+def _refuse_bars(set_: list[str] | None) -> None:
+    """Where bars are is drawn."""
+    from saltus.studies._swing_tasks import of_world
+
+    for name in pairs(set_, "--set"):
+        if of_world(name):
+            raise InputError(f"where bars are is drawn for each mix: --vary spacing=0.5:0.65, not --set {name}")
+
+
 def _refuse_with_all(
     controller: str, control: Any, tune: Any, motor: str, gripper: Any, limit: Any, torques: bool
 ) -> None:
@@ -230,25 +241,30 @@ def _each(asked: _Asked, tasks: list[str], *, quiet: bool) -> dict[str, SwingTri
     return made
 
 
-def _tune(asked: _Asked, tasks: list[str], tune: list[str], candidates: int, seed: int, *, quiet: bool) -> Tuned:
-    from saltus.studies import tune as find
-    from saltus.studies._tuning import present_gains
+def _gains(asked: _Asked, tasks: list[str], tune: list[str], candidates: int) -> dict[str, tuple[float, float]]:
+    """The gains to tune, with their ranges."""
+    from saltus.studies._tuning import gain_ranges
 
-    energy = _energy(asked)
-    present = present_gains(energy)
-    gains = {}
-    for word in tune:
-        name, equals, words = word.partition("=")
-        if name not in present:
-            raise unknown_name("gain", name, present, "energy")
-        low, high = _range(words, f"--tune {name}") if equals else sorted((present[name] / 2, present[name] * 2))
-        gains[name] = (low, high)
+    if candidates < 1:
+        raise InputError(f"--candidates must be positive, got {candidates}")
     if len(set(tasks)) > 1 and asked.gripper is None and "ladder" in tasks:
         raise InputError("--tune for ladders and other tasks at once needs --gripper: they have others if not said")
+    gains: dict[str, tuple[float, float] | None] = {}
+    for word in tune:
+        name, equals, words = word.partition("=")
+        gains[name] = _range(words, f"--tune {name}") if equals else None
+    return gain_ranges(gains, _energy(asked))
+
+
+def _tune(
+    asked: _Asked, tasks: list[str], gains: dict[str, tuple[float, float]], candidates: int, seed: int, *, quiet: bool
+) -> Tuned:
+    from saltus.studies import tune as find
+
     training = dataclasses.replace(asked.mixes, count=min(asked.mixes.count, TRAINING))
     with Progress(1.0, quiet=quiet, doing="tuning") as show:
         found = find(
-            asked.system, gains, task=tasks, energy=energy, mixes=training, held_out=0, candidates=candidates,
+            asked.system, gains, task=tasks, energy=_energy(asked), mixes=training, held_out=0, candidates=candidates,
             seed=seed, **asked.parts(tasks[0]), bars=asked.bars,
             progress=lambda n, of, best: show(n / of, f"score {best:.3f}"),
         )  # fmt: skip
@@ -331,7 +347,12 @@ def _figures(made: Mapping[str, SwingTrials]) -> dict[str, tuple[Any, str]]:
     from saltus.show import bars_figure
 
     rates = {name: one.interval for name, one in made.items()}
-    figures = {"rates": (bars_figure(rates, what="done", percent=True), "Share of runs that did it, 95 % intervals")}
+    figures = {
+        "rates": (
+            bars_figure(rates, what="share of runs", percent=True, title="Caught the last bar in time"),
+            "Share of runs that did it, 95 % intervals",
+        )
+    }
     for what, title, unit in (("time", "time of the catch", "s"), ("residual", "kinetic energy at the catch", "J")):
         samples = {name: getattr(one, what)[one.success] for name, one in made.items() if one.good > 1}
         if samples:

@@ -92,11 +92,11 @@ def _named(robot: str | HybridSystem) -> tuple[str, dict[str, float]]:
         raise InputError(f"a robot is its name or a system, such as saltus.robots.brachiator(), got {robot!r}")
     if not system.origin:
         raise InputError(f"{system.name} was built by hand; to be put into worlds it must be a robot's file")
-    own = {name: value for name, value in system.values.items() if not _of_world(name)}
+    own = {name: value for name, value in system.values.items() if not of_world(name)}
     return system.origin.partition("@")[0], own
 
 
-def _of_world(name: str) -> bool:
+def of_world(name: str) -> bool:
     """Whether a parameter is where a bar or a rope is."""
     return name.startswith("rope_") or (name.startswith("bar") and name[3:4].isdigit())
 

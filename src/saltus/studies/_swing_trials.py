@@ -34,8 +34,8 @@ from saltus.studies._swings import swings
 # Shares of runs up to which quantiles are told.
 QUANTILES = (0.5, 0.95, 1.0)
 
-# The part of the time for which all runs are made that are not ended by a catch.
-_PART = 0.4
+# Parts of the time for which runs are made that are not ended by a catch.
+_PARTS = (0.34, 0.45, 1.0)
 
 # Stands for the gripper of a task.
 _OF_TASK = "of the task"
@@ -245,7 +245,7 @@ def try_swings(
     }  # fmt: skip
     try:
         if ended is system:
-            batch = _in_two_parts(system, states, parameters, behind, options)
+            batch = _until_done(system, states, parameters, behind, options)
         else:
             batch = simulate_many(ended, states, parameters=parameters, controllers=behind, **options)
     except BatchInterrupted as stopped:
@@ -254,35 +254,43 @@ def try_swings(
     return replace(made, mean_torque=_mean_torques(batch, progress)) if torques else made
 
 
-def _in_two_parts(
+def _until_done(
     system: HybridSystem,
     states: np.ndarray,
     parameters: dict[str, np.ndarray],
     controllers: Any,
     options: dict[str, Any],
 ) -> Batch:
-    """All runs for a part of the time, and those that are not done by then once more, for all of it.
+    """All runs for a part of the time, and those that are not done by then once more for longer, up to all of it.
 
     A robot that has caught the last bar hangs there until the end: to leave most of that out saves most of the time,
     and a run comes out the same however long it is made.
     """
-    first = {**options, "until": _PART * options["until"]}
-    batch = simulate_many(system, states, parameters=parameters, controllers=controllers, **first)
-    batch = replace(batch, options={**batch.options, "until": options["until"]})
-    caught = Caught(batch, system)
-    rest = np.flatnonzero((batch.status == "finished") & ~(caught.bars == last_bar(system)).any(axis=1))
-    if not rest.size:
-        return batch
-    own = [controllers[k] for k in rest] if isinstance(controllers, list) else controllers
-    tell = options["progress"]
-    if tell is not None:
-        options = {**options, "progress": lambda made, of: tell(batch.n - of + made, batch.n)}
-    shares = {name: values[rest] for name, values in parameters.items()}
-    try:
-        late = simulate_many(system, states[rest], parameters=shares, controllers=own, **options)
-    except BatchInterrupted as stopped:
-        raise BatchInterrupted(str(stopped), _put_into(batch, rest, stopped.batch)) from None
-    return _put_into(batch, rest, late)
+    made, rows = None, np.arange(len(states))
+    for part in _PARTS:
+        own = [controllers[k] for k in rows] if isinstance(controllers, list) else controllers
+        now = {**options, "until": part * options["until"], "progress": _told_of(options["progress"], len(states))}
+        given = {name: values[rows] for name, values in parameters.items()}
+        stopped = None
+        try:
+            batch = simulate_many(system, states[rows], parameters=given, controllers=own, **now)
+        except BatchInterrupted as caught:
+            stopped, batch = caught, caught.batch
+        whole = {**batch.options, "until": options["until"]}
+        made = replace(batch, options=whole) if made is None else _put_into(made, rows, batch)
+        if stopped is not None:
+            raise BatchInterrupted(str(stopped), made)
+        done = (Caught(made, system).bars == last_bar(system)).any(axis=1)
+        rows = np.flatnonzero((made.status == "finished") & ~done)
+        if not rows.size:
+            break
+    assert made is not None
+    return made
+
+
+def _told_of(progress: Callable[[int, int], None] | None, count: int) -> Callable[[int, int], None] | None:
+    """Progress of the last runs, told as that of all."""
+    return None if progress is None else lambda made, of: progress(count - of + made, count)
 
 
 def _put_into(batch: Batch, rows: np.ndarray, other: Batch) -> Batch:
@@ -329,20 +337,28 @@ def _controllers(
     elif hasattr(given_one, "bind") and not isinstance(given_one, type):
         made = [given_one] * mixes.count
     elif callable(given_one) and not isinstance(given_one, type):
-        places = bar_parameters(bars_of(task, mixes, bars, told=True))
-        made = [
-            given_one(system.with_parameters(**{name: float(value[row]) for name, value in places.items()}), number)
-            for row, number in enumerate(mixes.numbers)
-        ]
+        made = _made_for_each(given_one, system, mixes, bar_parameters(bars_of(task, mixes, bars, told=True)))
     else:
         raise InputError(
             "a controller has a bind, as those of saltus.control have, or is a function (system, number) that makes "
             f"one for each mix; got {given_one!r}"
         )
-    for one in made[:1]:
+    bind(made[0], system)
+    return made
+
+
+def _made_for_each(
+    make: Callable[[HybridSystem, int], Any], system: HybridSystem, mixes: SwingMixes, places: dict[str, np.ndarray]
+) -> list[Any]:
+    """What a function makes of the nominal robot among the bars of each mix, as they are told."""
+    made = []
+    for row, number in enumerate(mixes.numbers):
+        one = make(system.with_parameters(**{name: float(value[row]) for name, value in places.items()}), number)
         if one is None or not hasattr(one, "bind") or isinstance(one, type):
-            raise InputError(f"the function (system, number) makes a controller for each mix; it gave {one!r}")
-        bind(one, system)
+            raise InputError(
+                f"the function (system, number) makes a controller for each mix; of mix {number} it gave {one!r}"
+            )
+        made.append(one)
     return made
 
 

@@ -89,7 +89,7 @@ def score_of(trials: Sequence[SwingTrials]) -> float:
 
 def tune(
     robot: str | HybridSystem,
-    gains: Mapping[str, tuple[float, float]] | Sequence[str],
+    gains: Mapping[str, tuple[float, float] | None] | Sequence[str],
     *,
     task: str | Sequence[str] = "swing",
     energy: Energy | None = None,
@@ -112,7 +112,7 @@ def tune(
     robot
         By name, or with parameters of its own.
     gains
-        Names, each with the range to search; or names alone, for from half of what each is to twice that.
+        Names, each with the range to search, or with None or alone for from half of what it is to twice that.
         `Energy.all_gains` tells what there is.
     task
         What is tried: ``swing``, ``swing-up``, ``ladder``, or several of them.
@@ -132,8 +132,7 @@ def tune(
     tasks = (task,) if isinstance(task, str) else tuple(task)
     energy, mixes = Energy() if energy is None else energy, SwingMixes(count=60) if mixes is None else mixes
     _check(tasks, energy, mixes, held_out, candidates, seed)
-    before = present_gains(energy)
-    ranges = _ranges(gains, before)
+    before, ranges = present_gains(energy), gain_ranges(gains, energy)
 
     def tried(values: Mapping[str, float], under: SwingMixes) -> tuple[SwingTrials, ...]:
         made = []
@@ -234,8 +233,9 @@ def present_gains(energy: Energy) -> dict[str, float]:
     return dict(zip(Energy.all_gains(), energy._gains(), strict=True))
 
 
-def _ranges(given: Any, present: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+def gain_ranges(given: Any, energy: Energy) -> dict[str, tuple[float, float]]:
     """The range of each gain; refused where it is none, or where the gain is unknown."""
+    present = present_gains(energy)
     if isinstance(given, str) or not isinstance(given, (Mapping, Sequence)) or not given:
         raise InputError(f"gains to tune are names, or ranges by name, such as {{'buffer': (1, 6)}}; got {given!r}")
     names = list(given)
@@ -244,20 +244,24 @@ def _ranges(given: Any, present: Mapping[str, float]) -> dict[str, tuple[float, 
             raise unknown_name("gain", name, present, "energy")
     if len(set(names)) != len(names):
         raise InputError(f"a gain to tune is named once, got {', '.join(names)}")
-    found = {}
-    for name in names:
-        try:
-            low, high = given[name] if isinstance(given, Mapping) else sorted((present[name] / 2, present[name] * 2))
-            low, high = float(low), float(high)
-        except (TypeError, ValueError):
-            raise InputError(f"{name}: a range is a lowest and a highest value, got {given[name]!r}") from None
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            hint = "" if isinstance(given, Mapping) else ": it is zero now, so give its range"
-            raise InputError(f"{name}: a range is a lowest and a highest value, got {low:g} and {high:g}{hint}")
-        for end in (low, high):
-            Energy(gains={name: end})  # refused where it is of the wrong sign
-        found[name] = (low, high)
-    return found
+    return {name: _range(name, given[name] if isinstance(given, Mapping) else None, present[name]) for name in names}
+
+
+def _range(name: str, given: Any, present: float) -> tuple[float, float]:
+    """A range that is told, or from half of what there is to twice that."""
+    if given is None and present == 0:
+        raise InputError(f"{name} is zero now: tell the range in which it is to be tuned")
+    try:
+        low, high = map(float, sorted((present / 2, present * 2)) if given is None else given)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: a range is a lowest and a highest value, got {given!r}") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"{name}: a range is a lowest and a highest value, got {low:g} and {high:g}")
+    for end in (low, high):
+        Energy(gains={name: end})  # refused where it is of the wrong sign
+    if not low <= present <= high:
+        raise InputError(f"{name} is {present:g} now, which must be within the range {low:g} to {high:g}")
+    return low, high
 
 
 def _check(tasks: Any, energy: Any, mixes: Any, held_out: Any, candidates: Any, seed: Any) -> None:
