@@ -241,6 +241,17 @@ def test_settings_have_names_and_are_tried_under_the_same_mixes():
         SwingSetting(motor="foo")
 
 
+def test_settings_that_are_interrupted_keep_those_that_are_done():
+    def stop(made, of, name):
+        if name.startswith("swing, heavy"):
+            signal.raise_signal(signal.SIGINT)
+
+    settings = [SwingSetting(), SwingSetting(centres="heavy")]
+    with pytest.raises(TrialsInterrupted) as stopped:
+        try_settings("brachiator", settings, SwingMixes(count=100), progress=stop)
+    assert [(name, one.count) for name, one in stopped.value.before.items()] == [("swing, mid, power, ideal", 100)]
+
+
 # -- tuning ---------------------------------------------------------------------------------
 
 

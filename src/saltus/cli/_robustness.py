@@ -71,7 +71,7 @@ def robustness_command(
     as_json: Json = False,
 ) -> None:
     """Try swings, swing-ups or ladders under random mixes of torque, friction, mass, bars and noise; count catches."""
-    from saltus.studies import SwingMixes
+    from saltus.studies import SwingMixes, TrialsInterrupted
 
     report = asked_report(context)
     under = _varied(SwingMixes(count=mixes, first=first, seed=seed), vary)
@@ -85,7 +85,12 @@ def robustness_command(
     if every:
         _refuse_with_all(controller, control, tune, motor, gripper, limit, torques)
         folder(out)
-        made = _all(asked, task, quiet=as_json)
+        try:
+            made = _all(asked, task, quiet=as_json)
+        except TrialsInterrupted as stopped:
+            if stopped.before and not as_json:
+                print_table(COLUMNS, _rows(stopped.before), f"{robot}: done before it was interrupted")
+            raise
     else:
         tasks = task or ["swing"]
         asked.check(tasks)

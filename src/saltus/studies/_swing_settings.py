@@ -14,7 +14,7 @@ from saltus.hybrid import HybridSystem
 from saltus.robots import find_robot
 from saltus.studies._swing_mixes import SwingMixes
 from saltus.studies._swing_tasks import BARS, TASKS, find_task, placed
-from saltus.studies._swing_trials import SwingTrials, fitted_energy, try_swings
+from saltus.studies._swing_trials import SwingTrials, TrialsInterrupted, fitted_energy, try_swings
 
 # Where the centres of mass are that [yang2016] does not tell: in the middle of the links, or nearer to the elbow.
 CENTRES: Mapping[str, Mapping[str, float]] = {"mid": {}, "heavy": {"r1": 0.28, "r2": 0.12}}
@@ -90,7 +90,10 @@ def try_settings(
             if progress is not None:
                 progress(done + runs, of, name)
 
-        made[setting.name] = _tried(plain, setting, under, bars, tell)
+        try:
+            made[setting.name] = _tried(plain, setting, under, bars, tell)
+        except TrialsInterrupted as stopped:
+            raise TrialsInterrupted(str(stopped), stopped.batch, stopped.trials, made) from None
         done += under.count
     return made
 

@@ -305,11 +305,16 @@ def _put_into(batch: Batch, rows: np.ndarray, other: Batch) -> Batch:
 
 
 class TrialsInterrupted(BatchInterrupted):
-    """Trials were stopped by Ctrl-C; what became of those that were made is in ``trials``."""
+    """Trials were stopped by Ctrl-C; what became of those that were made is in ``trials``.
 
-    def __init__(self, message: str, batch: Batch, trials: SwingTrials):
+    Of several settings, those that were done before are in ``before``, by name.
+    """
+
+    def __init__(
+        self, message: str, batch: Batch, trials: SwingTrials, before: Mapping[str, SwingTrials] | None = None
+    ):
         super().__init__(message, batch)
-        self.trials = trials
+        self.trials, self.before = trials, dict(before or {})
 
 
 def _check_parts(mixes: Any, motor: Any, gripper: Any, limit: Any) -> None:
