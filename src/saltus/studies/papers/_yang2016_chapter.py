@@ -16,6 +16,9 @@ SAME = 1e-10
 # A number that the thesis has read off a graph, or tells with "roughly", is met within this share of it.
 ROUGH = 0.25
 
+# From this detail on scans are fine and samples are large.
+FINE = 100
+
 Progress = Callable[[str, float], None]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from saltus.control import Energy
 from saltus.engine import Trajectory
@@ -261,6 +262,12 @@ def dots(name: str, x: np.ndarray, y: np.ndarray) -> Curve:
     return Curve(name, np.repeat(x, 2), apart)
 
 
+def widen(figure: Figure) -> None:
+    """Room for the first and the last dot."""
+    low, high = figure.axes[-1].get_xlim()
+    figure.axes[-1].set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+
+
 def _buffers(found: Found) -> Drawing:
     at = np.array(list(found.buffers))
     panels = []
@@ -271,6 +278,7 @@ def _buffers(found: Found) -> Drawing:
         ]
         panels.append(Panel(what, curves, gaps=True))
     figure = timeline(panels, "The thesis' own controller by its energy buffer")
+    widen(figure)
     figure.axes[-1].set_xlabel("buffer (J); no dot: nothing was caught")
     return Drawing(
         "buffers", figure,
@@ -288,6 +296,7 @@ def _inclines(found: Found) -> Drawing:
             curves.append(dots(label, np.array(list(row)), np.array([_value(swing, name) for swing in row.values()])))
         panels.append(Panel(what, curves, gaps=True))
     figure = timeline(panels, "Swings of 0.55 m by incline")
+    widen(figure)
     figure.axes[-1].set_xlabel("incline (degrees); no dot: nothing was caught")
     return Drawing(
         "inclines", figure,

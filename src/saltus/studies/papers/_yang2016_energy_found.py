@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from saltus.robots import put
 from saltus.studies import Swing
 from saltus.studies.papers import _yang2016_printed as printed
 from saltus.studies.papers._yang2016_blending import blending
-from saltus.studies.papers._yang2016_chapter import Progress
+from saltus.studies.papers._yang2016_chapter import FINE, Progress
 from saltus.studies.papers._yang2016_pendulum import Pendulum
 from saltus.studies.papers._yang2016_runs import (
     OPEN,
@@ -122,7 +123,7 @@ def find(detail: int, progress: Progress) -> Found:
         swing={kind: told(swinger, controller, 2.0) for kind, controller in both.items()},
         steep=told(steep, Energy(), SHORT),
         aim_steep=rest_energy(steep, _way(STEEP)),
-        changed=_changed(),
+        changed=_changed(list(CHANGES) if detail >= FINE else list(CHANGES)[:2]),
         buffers=_buffers(detail, progress),
         inclines=_inclines(detail, progress),
         blends=_blends(detail),
@@ -141,17 +142,18 @@ def _way(degrees: float) -> tuple[float, float]:
     return 0.55 * math.cos(math.radians(degrees)), 0.55 * math.sin(math.radians(degrees))
 
 
-def _changed() -> dict[tuple[str, str], tuple[Swing | None, Swing | None]]:
+def _changed(names: Sequence[str]) -> dict[tuple[str, str], tuple[Swing | None, Swing | None]]:
     made = {}
     for kind, controller in controllers().items():
-        for name, values in CHANGES.items():
+        for name in names:
+            values = CHANGES[name]
             up = swung(hanging(UP, **values), controller, LONG, OPEN)
             made[kind, name] = up, swung(put("brachiator", SWING, **values), controller, SHORT)
     return made
 
 
 def _buffers(detail: int, progress: Progress) -> dict[float, tuple[Swing | None, Swing | None]]:
-    values = np.linspace(0.0, 8.0, 33 if detail >= 100 else 9).tolist()
+    values = np.linspace(0.0, 8.0, 33 if detail >= FINE else 5).tolist()
     robot, swinger = hanging(), put("brachiator", SWING)
     made = {}
     for k, value in enumerate(values):
@@ -161,7 +163,7 @@ def _buffers(detail: int, progress: Progress) -> dict[float, tuple[Swing | None,
 
 
 def _inclines(detail: int, progress: Progress) -> dict[tuple[str, float], Swing | None]:
-    degrees = np.arange(-30, 46, 1 if detail >= 100 else 5).tolist()
+    degrees = np.arange(-30, 46, 1 if detail >= FINE else 15).tolist()
     made = {}
     for k, value in enumerate(degrees):
         progress("inclines", 0.6 + 0.35 * k / len(degrees))
@@ -173,7 +175,7 @@ def _inclines(detail: int, progress: Progress) -> dict[tuple[str, float], Swing 
 def _blends(detail: int) -> dict[float, tuple[Swing | None, Swing | None]]:
     swinger = put("brachiator", SWING)
     made = {}
-    for value in np.linspace(0.0, 8.0, 17 if detail >= 100 else 9).tolist():
+    for value in np.linspace(0.0, 8.0, 17).tolist() if detail >= FINE else (0.0, 3.0, 5.0):
         one, two = (blending(swinger, AWAY, value, potential=kind) for kind in (True, False))
         made[value] = swung(swinger, one, SHORT), swung(swinger, two, SHORT)
     return made

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from saltus.studies import Correction, Number, Swing
 from saltus.studies.papers._yang2016_chapter import NOT_PRINTED, SAME, near, reached, stands
-from saltus.studies.papers._yang2016_energy_found import CHANGES, KINDS, LONG, SHORT, STATES, Found
+from saltus.studies.papers._yang2016_energy_found import KINDS, LONG, SHORT, STATES, Found
 from saltus.studies.papers._yang2016_runs import BUFFER, Told, total
 
 # The elbow is straight, near its singularity, up to this angle, and the motor turns so fast at most, degrees and
@@ -167,16 +168,21 @@ def _swing(found: Found) -> list[Number]:
     return made
 
 
+def _listed(changes: Sequence[str]) -> str:
+    return ", ".join(changes).replace("torque -10 %, torque +10 %", "torque ±10 %")
+
+
 def _changed(found: Found) -> list[Number]:
     made = []
+    changes = [change for kind, change in found.changed if kind == "ours"]
     for kind, name in KINDS.items():
-        ups, ones = ([found.changed[kind, change][k] for change in CHANGES] for k in (0, 1))
+        ups, ones = ([found.changed[kind, change][k] for change in changes] for k in (0, 1))
         for what, of, most in (("swing of 0.55 m", ones, SHORT), ("swing-up to 0.568 m", ups, LONG)):
             good = sum(map(caught, of))
-            failed = [change for change, swing in zip(CHANGES, of, strict=True) if not caught(swing)]
+            failed = [change for change, swing in zip(changes, of, strict=True) if not caught(swing)]
             made.append(
                 Number(
-                    "7.4.9", f"torque ±10 %, viscous and dry friction: {what} within {most:g} s, {name}",
+                    "7.4.9", f"{_listed(changes)}: {what} within {most:g} s, {name}",
                     "caught" if what.startswith("swing of") else NOT_PRINTED, f"{good} of {len(of)} caught",
                     reached(good == len(of)) if what.startswith("swing of") else "corrected",
                     note=f"not with {', '.join(failed)}" if failed else "",

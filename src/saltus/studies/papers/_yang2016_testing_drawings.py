@@ -9,7 +9,7 @@ import numpy as np
 from saltus.show._timeline import Curve, Level, Panel, timeline
 from saltus.studies import Drawing
 from saltus.studies.papers._yang2016_chapter import near, reached
-from saltus.studies.papers._yang2016_energy_drawings import dots
+from saltus.studies.papers._yang2016_energy_drawings import dots, widen
 from saltus.studies.papers._yang2016_energy_numbers import caught
 from saltus.studies.papers._yang2016_testing_found import (
     BACK,
@@ -18,7 +18,6 @@ from saltus.studies.papers._yang2016_testing_found import (
     MISSED,
     NOISES,
     REDUCTION,
-    REDUCTIONS,
     SINGLE,
     Found,
 )
@@ -38,16 +37,19 @@ def _incline_drawing(found: Found) -> Drawing:
             row = {at: end for (one, case, at), end in found.inclines.items() if (one, case) == (kind, condition)}
             values = np.array([heights[end] + 0.16 * (k - 1) for end in row.values()])
             curves.append(dots(condition, np.array(list(row)), values))
-        panels.append(Panel(kind, curves, limits=(-0.5, 3.5), gaps=True))
+        panels.append(
+            Panel(f"{kind}: 0 fell, 1 missed, 2 back-swing, 3 one swing", curves, limits=(-0.5, 3.5), gaps=True)
+        )
     figure = timeline(panels, "How bars of a ladder that rises are reached, 0.55 m")
     for axes in figure.axes:
-        axes.set_yticks(list(heights.values()), ["fell", "missed", "back-swing", "one swing"], fontsize=8)
+        axes.set_yticks(list(heights.values()))
+    widen(figure)
     figure.axes[-1].set_xlabel("incline (degrees)")
     droop = [steepest(found, "thesis", condition) for condition in CONDITIONS[1:]]
     return Drawing(
         "inclination", figure,
-        "Section 8.4: how bars of a ladder that rises are reached within 2 s, by the thesis' own controller with the "
-        f"best of some buffers, and by ours with real claws. In one forward swing the first goes up to "
+        "Section 8.4: how bars of a ladder that rises are reached, within 2 s by the thesis' own controller with the "
+        f"best of some buffers, and within 4 s by ours with real claws. In one forward swing the first goes up to "
         f"{' and '.join(f'{value:g}' for value in droop)} degrees with a droop, as the robot did.",
         reached(any(near(value, 10.0) for value in droop)),
     )  # fmt: skip
@@ -71,10 +73,10 @@ def _noise_drawing(found: Found) -> Drawing:
 
 
 def _reduction_drawing(found: Found) -> Drawing:
-    at = 100 * np.array(REDUCTIONS)
+    at = 100 * np.array(list(found.reduced))
     good = {share: swing for share, swing in found.reduced.items() if swing is not None and swing.caught}
     rows = [
-        [getattr(good[share], name) if share in good else math.nan for share in REDUCTIONS]
+        [getattr(good[share], name) if share in good else math.nan for share in found.reduced]
         for name in ("time", "residual")
     ]  # fmt: skip
     figure = timeline(
@@ -84,6 +86,7 @@ def _reduction_drawing(found: Found) -> Drawing:
         ],
         "Swing-up of a robot 15 % heavier than believed",
     )
+    widen(figure)
     figure.axes[-1].set_xlabel("reduction of the aim (%); no dot: nothing was caught in 15 s")
     return Drawing(
         "reduction", figure,

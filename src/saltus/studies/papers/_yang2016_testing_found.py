@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from saltus.engine import Trajectory, simulate
 from saltus.robots import put
 from saltus.studies import Swing, fell, swings
 from saltus.studies._swings import _back_swings
-from saltus.studies.papers._yang2016_chapter import Progress
+from saltus.studies.papers._yang2016_chapter import FINE, Progress
 from saltus.studies.papers._yang2016_energy_numbers import caught
 from saltus.studies.papers._yang2016_runs import OPEN, ROUGHLY, SWING, UP, hanging, inclined, swung, thesis
 
@@ -70,7 +71,7 @@ class Found:
 def find(detail: int, progress: Progress) -> Found:
     """Compute everything; scans are finer, and samples larger, with more ``detail``."""
     progress("swing-up", 0.0)
-    reversals, (reduced, ahead) = _reversals(), _reduced()
+    reversals, (reduced, ahead) = _reversals(), _reduced(REDUCTIONS if detail >= FINE else (0.0, REDUCTION))
     progress("release", 0.15)
     swinger = put("brachiator", SWING)
     delayed = {delay: swung(swinger, _claws(Energy(close_time=CLOSES, release_delay=delay)), 3.0) for delay in DELAYS}
@@ -109,11 +110,11 @@ def _imu(degrees: float) -> Imu:
     return Imu(angle_noise=math.radians(degrees), rate_noise=math.radians(5 * degrees))
 
 
-def _reduced() -> tuple[dict[float, Swing | None], Swing | None]:
+def _reduced(shares: Sequence[float]) -> tuple[dict[float, Swing | None], Swing | None]:
     """Swing-ups of a robot that is heavier than its controller believes, by what is taken off the aim; and ours."""
     nominal = hanging()
     heavy = hanging(UP, **{name: HEAVIER * nominal.values[name] for name in ("m1", "m2")})
-    made = {share: swung(heavy, thesis(reduction=share, model=nominal.values), 15.0, OPEN) for share in REDUCTIONS}
+    made = {share: swung(heavy, thesis(reduction=share, model=nominal.values), 15.0, OPEN) for share in shares}
     return made, swung(heavy, Energy(model=nominal.values), 15.0, OPEN)
 
 
@@ -143,14 +144,14 @@ def _release(delay: float) -> Release:
 
 def _inclines(detail: int, progress: Progress) -> dict[tuple[str, str, float], str]:
     """How bars of ladders that rise are reached; by the thesis' own controller with the best of some buffers."""
-    fine = detail >= 100
+    fine = detail >= FINE
     made = {}
     for k, condition in enumerate(CONDITIONS):
         progress("inclination", 0.25 + 0.35 * k / len(CONDITIONS))
-        for degrees in range(0, 41, 2 if fine else 10):
+        for degrees in range(0, 41, 2 if fine else 20):
             made["ours", condition, float(degrees)] = _try(condition, degrees, None)
-        for degrees in range(0, 21, 1 if fine else 5):
-            tries = [_try(condition, degrees, buffer) for buffer in (BUFFERS if fine else BUFFERS[::2])]
+        for degrees in range(0, 21, 1 if fine else 10):
+            tries = [_try(condition, degrees, buffer) for buffer in (BUFFERS if fine else BUFFERS[:1])]
             ends = (SINGLE, BACK, MISSED, FELL)
             made["thesis", condition, float(degrees)] = min(tries, key=ends.index)
     return made
@@ -169,7 +170,8 @@ def _try(condition: str, degrees: float, buffer: float | None) -> str:
     else:
         controller, gripper = thesis(buffer, model=masses), Gripper(close_time=0.0, slack=slack)
     run = simulate(
-        nominal.with_parameters(**changes), controller=Hardware(controller, gripper=gripper, motor=motor), until=2.0,
+        nominal.with_parameters(**changes), controller=Hardware(controller, gripper=gripper, motor=motor),
+        until=2.0 if buffer is not None else 4.0,
         output_step=2e-3, **ROUGHLY,
     )  # fmt: skip
     return _ends(run)
@@ -208,7 +210,7 @@ def _distance(run: Trajectory) -> np.ndarray:
 
 
 def _noisy(detail: int, progress: Progress) -> dict[tuple[float, bool], tuple[int, int]]:
-    count = 40 if detail >= 100 else 6
+    count = 40 if detail >= FINE else 3
     robot = put("brachiator", SWING)
     made = {}
     for k, noise in enumerate(NOISES):

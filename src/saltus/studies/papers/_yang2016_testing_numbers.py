@@ -18,7 +18,6 @@ from saltus.studies.papers._yang2016_testing_found import (
     FIRST,
     NOISES,
     REDUCTION,
-    REDUCTIONS,
     SINGLE,
     Found,
 )
@@ -54,7 +53,7 @@ def _of_swing_up(found: Found) -> list[Number]:
             "8.2", "the same with the aim reduced by 25 %", "caught", _outcome(with_it), reached(caught(with_it)),
             note="caught with "
             + (", ".join(f"{share:.0%}" for share, swing in found.reduced.items() if caught(swing)) or "none")
-            + f" of {', '.join(f'{share:.0%}' for share in REDUCTIONS)}; ours, with nothing taken off: "
+            + f" of {', '.join(f'{share:.0%}' for share in found.reduced)}; ours, with nothing taken off: "
             + _outcome(found.ahead),
         ),
     ]  # fmt: skip
