@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from saltus.control import Energy
 from saltus.engine import Trajectory
@@ -262,8 +263,13 @@ def dots(name: str, x: np.ndarray, y: np.ndarray) -> Curve:
     return Curve(name, np.repeat(x, 2), apart)
 
 
-def widen(figure: Figure) -> None:
-    """Room for the first and the last dot."""
+def dotted(figure: Figure) -> None:
+    """Room for the first and the last dot, and dots in the legends."""
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        for handle in () if legend is None else legend.legend_handles:
+            if isinstance(handle, Line2D):
+                handle.set(linestyle="", marker="o", markersize=3.0)
     low, high = figure.axes[-1].get_xlim()
     figure.axes[-1].set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
 
@@ -278,7 +284,7 @@ def _buffers(found: Found) -> Drawing:
         ]
         panels.append(Panel(what, curves, gaps=True))
     figure = timeline(panels, "The thesis' own controller by its energy buffer")
-    widen(figure)
+    dotted(figure)
     figure.axes[-1].set_xlabel("buffer (J); no dot: nothing was caught")
     return Drawing(
         "buffers", figure,
@@ -296,7 +302,7 @@ def _inclines(found: Found) -> Drawing:
             curves.append(dots(label, np.array(list(row)), np.array([_value(swing, name) for swing in row.values()])))
         panels.append(Panel(what, curves, gaps=True))
     figure = timeline(panels, "Swings of 0.55 m by incline")
-    widen(figure)
+    dotted(figure)
     figure.axes[-1].set_xlabel("incline (degrees); no dot: nothing was caught")
     return Drawing(
         "inclines", figure,

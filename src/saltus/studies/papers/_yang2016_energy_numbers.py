@@ -108,7 +108,7 @@ def _swing_up(found: Found) -> list[Number]:
             "7.4.8, figure 7.30", "swing-up to 0.568 m, the thesis' own controller", "around 6 s", own.swing.time,
             reached(caught(own.swing) and near(own.swing.time, 6.0)), unit="s",
             note=f"buffer {BUFFER:g} J, residual {own.swing.residual or math.nan:.2f} J; turns to pose {own.posed()} "
-            "times, after failed tries as in the figure. With other buffers it takes another time: see there",
+            "times, after failed tries as in the figure. The buffer was chosen for that; for others see under buffer",
         ),
         Number(
             "7.4.8", "swing-up to 0.568 m, ours", "around 6 s", ours.swing.time, stands(not asked), unit="s",

@@ -9,7 +9,7 @@ import numpy as np
 from saltus.show._timeline import Curve, Level, Panel, timeline
 from saltus.studies import Drawing
 from saltus.studies.papers._yang2016_chapter import near, reached
-from saltus.studies.papers._yang2016_energy_drawings import dots, widen
+from saltus.studies.papers._yang2016_energy_drawings import dots, dotted
 from saltus.studies.papers._yang2016_energy_numbers import caught
 from saltus.studies.papers._yang2016_testing_found import (
     BACK,
@@ -43,7 +43,7 @@ def _incline_drawing(found: Found) -> Drawing:
     figure = timeline(panels, "How bars of a ladder that rises are reached, 0.55 m")
     for axes in figure.axes:
         axes.set_yticks(list(heights.values()))
-    widen(figure)
+    dotted(figure)
     figure.axes[-1].set_xlabel("incline (degrees)")
     droop = [steepest(found, "thesis", condition) for condition in CONDITIONS[1:]]
     return Drawing(
@@ -86,7 +86,7 @@ def _reduction_drawing(found: Found) -> Drawing:
         ],
         "Swing-up of a robot 15 % heavier than believed",
     )
-    widen(figure)
+    dotted(figure)
     figure.axes[-1].set_xlabel("reduction of the aim (%); no dot: nothing was caught in 15 s")
     return Drawing(
         "reduction", figure,

@@ -37,11 +37,11 @@ ABOUT = (
     "0.4 m with their centres of mass in the middle, an elbow stop of 170 degrees, bars of one inch and a reach of "
     "2.5 cm are assumed where the thesis is silent. None of the gains of its controller is printed. What is called the "
     "thesis' own has the momentum law at full torque, a plain PID and the transition by energy, with gains chosen "
-    "here; ours is the same state machine with a model that is run ahead, tuned. Values as printed are by the formula "
-    "or rule as it stands in the thesis, all else being right. A number that the thesis tells roughly, or that was "
-    "read off a graph, is reproduced within a quarter of it. Links of 1 m and 2 kg, which 7.4.4 puts into a formula, "
-    "are tried in chapter 6, whose figures they explain. What is not printed, and is given here for the first time, "
-    "counts as corrected. Chapters 2 to 6, 7.4 and 8 are here."
+    "here so that its runs come out much as published; ours is the same state machine with a model that is run ahead, "
+    "tuned. Values as printed are by the formula or rule as it stands in the thesis, all else being right. A number "
+    "that the thesis tells roughly, or that was read off a graph, is reproduced within a quarter of it. Links of 1 m "
+    "and 2 kg, which 7.4.4 puts into a formula, are tried in chapter 6, whose figures they explain. What is not "
+    "printed, and is given here for the first time, counts as corrected. Chapters 2 to 6, 7.4 and 8 are here."
 )
 
 PAPER = Paper(
