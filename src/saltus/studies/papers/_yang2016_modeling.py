@@ -80,6 +80,8 @@ class Found:
     hold: dict[str, float]
     # when energies are seen to part, with links of 1 m and 2 kg and random torques, s, for each of some seeds
     seen: tuple[float, ...]
+    # by figure: error of the energy balance of the robot with its stops, J, and the energy that these took
+    stopped: dict[str, tuple[float, float]]
 
 
 def find(detail: int, progress: Progress) -> Found:
@@ -94,7 +96,17 @@ def find(detail: int, progress: Progress) -> Found:
             cases[model, figure] = _case(system, of, figure, spun=model != METRE and figure == "6.2")
         states = runge_kutta(of, [math.pi / 2, 0.0, 0.0, 0.0], _torque("6.1"), STEP, round(UNTIL / STEP))
         fourth[model] = float(np.abs(of.energy(states) - of.energy(states[0])).max())
-    return Found(cases, fourth, hold, _seen(SEEDS if detail >= FINE else SEEDS // 4))
+    stopped = {figure: _stopped(figure) for figure in FIGURES}
+    return Found(cases, fourth, hold, _seen(SEEDS if detail >= FINE else SEEDS // 4), stopped)
+
+
+def _stopped(figure: str) -> tuple[float, float]:
+    """The same of the robot as it is: what the balance with the motor's work and the losses is off, and these, J."""
+    system = find_robot("brachiator@1")
+    start = {"theta1": math.pi / 2 if figure == "6.1" else 0.0, "theta2": 0.0}
+    tight: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-15, "method": "dop853"}
+    run = simulate(system, start, controller=_controller(figure), mode={"A": "closed"}, until=UNTIL, **tight)
+    return float(run.check()["energy balance"].value), float(sum(event.energy_lost for event in run.events))
 
 
 def _system(model: str) -> HybridSystem:
@@ -244,6 +256,13 @@ def _checks(found: Found) -> list[Number]:
                 "of that",
             ),
         ]  # fmt: skip
+    made += [
+        Number(
+            f"6.2, figure {figure}", "energy less the motor's work and what stops take, 10 s, the robot with its stops",
+            "0", balance, reached(balance <= BALANCE), unit="J", note=f"elbow stops at 170 degrees took {taken:.4g} J",
+        )
+        for figure, (balance, taken) in found.stopped.items()
+    ]  # fmt: skip
     made += [
         Number(
             "6.2, figure 6.2", f"does 5 N m make it oscillate? {model}", "yes",

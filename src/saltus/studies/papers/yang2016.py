@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saltus.studies import Correction, Drawing, Number, Paper, Report
-from saltus.studies.papers import _yang2016_design, _yang2016_energy, _yang2016_modeling, _yang2016_testing
+from saltus.studies.papers import (
+    _yang2016_design,
+    _yang2016_energy,
+    _yang2016_modeling,
+    _yang2016_robustness,
+    _yang2016_testing,
+)
 from saltus.studies.papers._yang2016_chapter import Chapter, Progress
 
 # In the order of the thesis; one more is one more file.
-CHAPTERS = (_yang2016_design.CHAPTER, _yang2016_modeling.CHAPTER, _yang2016_energy.CHAPTER, _yang2016_testing.CHAPTER)
+CHAPTERS = (
+    _yang2016_design.CHAPTER,
+    _yang2016_modeling.CHAPTER,
+    _yang2016_energy.CHAPTER,
+    _yang2016_robustness.CHAPTER,
+    _yang2016_testing.CHAPTER,
+)
 
 
 def make(paper: Paper, detail: int, progress: Callable[[str, float], None]) -> Report:
