@@ -10,9 +10,10 @@ from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs, shift, unit_length
 from saltus.engine._forces import set_gates
-from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slip_speed, slopes
+from saltus.engine._guard_values import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
+from saltus.engine._slides import slip_speed
 from saltus.engine._status import TERMINAL
 
 # A start this near to the ground, or with a velocity this small, is on it or at rest (m, m/s).
