@@ -79,6 +79,10 @@ class Control:
     them that have names; ``breaks`` are times at which its output may jump; ``alive`` is what must live as long as
     the address is in use, several things where it calls others; ``raised`` is where a Python function leaves what it
     raised, one place for all who stand before or behind it.
+
+    ``check_start`` refuses, by an `InputError`, a start that it can do nothing with: it is called before a run with the
+    state, the statuses and the values of the parameters. ``rough`` says, if anything, why runs with it have no
+    derivatives.
     """
 
     kind: int = L.PASSIVE
@@ -90,6 +94,8 @@ class Control:
     parameters: tuple[ControlParameter, ...] = ()
     alive: Any = None
     name: str = "passive"
+    check_start: Callable[[np.ndarray, Sequence[int], np.ndarray], None] | None = None
+    rough: str = ""
     raised: list[BaseException | None] = field(default_factory=lambda: [None], repr=False)
 
     @property
