@@ -160,6 +160,18 @@ def test_on_a_rope_it_goes_by_strides():
         assert np.linalg.norm(place - q[:2]) == pytest.approx(0.5, abs=0.03)
 
 
+def test_who_begins_on_the_last_bar_has_reached_it():
+    run = simulate(robots.brachiator(world=ladder(0.55, 2)), controller=Energy(), until=0.1)
+    assert swings_to_dict(run) == {"swings": [], "caught": 0, "reached": True, "fell": False}
+    begun = swings_to_dict(simulate(hanging(UP), controller=Energy(), mode={"B": "open"}, until=0.1))
+    assert not begun["reached"]
+
+
+def test_bars_at_the_very_reach_are_caught():
+    run = simulate(robots.brachiator(world=ladder(0.8, 4)), controller=Energy(), until=6.0)
+    assert swings_to_dict(run)["reached"]
+
+
 def test_on_a_rope_a_swing_that_the_end_cuts_short_is_no_failure():
     robot = robots.brachiator(world=rope())
     run = simulate(robot, controller=Energy(stride=-0.5), mode={"B": "open"}, until=2.6)

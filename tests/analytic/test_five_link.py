@@ -221,6 +221,15 @@ def test_what_cannot_work_is_refused(options, reason):
         ArmSwing(**options).bind(robot())
 
 
+def test_bars_all_over_its_reach_are_caught():
+    places = [(0.9, -0.2), (0.9, 0.2), (1.1, 0.0), (1.35, -0.2), (1.35, 0.2), (1.4, 0.0)]
+    x, y = zip(*places, strict=True)
+    many = saltus.simulate_many(robot(), parameters={"bar1_x": x, "bar1_y": y}, controllers=ArmSwing(), until=12.0)
+    assert many.check().ok
+    for mode in many.modes:
+        assert "B:closed" in str(mode)
+
+
 def test_where_it_hangs_is_looked_at_before_the_run():
     with pytest.raises(InputError, match="bar 0 must be ahead of hand A"):
         saltus.simulate(robot(), controller=ArmSwing(bar=0))

@@ -24,6 +24,9 @@ from saltus.mechanism import Mechanism
 # Bars that a world may have: each adds to what is computed at every step.
 MOST_BARS = 200
 
+# Bars that are exactly at a robot's reach may be beyond it by roundings of their places.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class World:
@@ -99,7 +102,7 @@ class World:
                 f"bars {i} and {k} overlap: their centres are {apart[i, k]:.6g} m apart, their radius is {radius:g} m"
             )
         for k, step in enumerate(np.diagonal(apart, 1).tolist()):
-            if step > reach:
+            if step > reach * (1 + ROUNDING):
                 raise InputError(
                     f"bar {k + 1} is out of reach: {step:.6g} m from bar {k}, and the robot reaches {reach:.6g} m"
                 )

@@ -194,8 +194,10 @@ class Energy:
         limit = float(system.input_limits[0])
         if self.motor is not None:
             limit = min(limit, self.motor.limit)
-        if not 0 < limit < math.inf:
-            raise InputError(f"energy: the motor of {system.name} needs a limit to its torque, it is {limit:g} N m")
+        if limit == 0:
+            raise InputError(f"energy: the motor of {system.name} gives no torque: its limit is 0 N m")
+        if not limit < math.inf:
+            raise InputError(f"energy: the motor of {system.name} needs a limit to its torque, it has none")
         data[W.FIXED : W.MODELS] = limit, stall, free, stop, capture, self.close_time, self.period
         data[W.MODELS : W.GAINS] = rows.ravel()
         data[W.GAINS : W.BAR_PLACES] = self._gains()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,11 +12,10 @@ import casadi as ca
 import numpy as np
 
 from saltus._native import CONTROL, Entry, compile_entry, compiled, function_digest
-from saltus._sincos import sincos
 from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
-from saltus.engine._emit import emit
+from saltus.engine._emit import SCOPE, emit
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -184,7 +182,7 @@ def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression:
     def make() -> Callable[..., Any]:
         d = system.dynamics
         source = emit("look", (d.t, d.x, d.u, d.p), expression)
-        scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
+        scope: dict[str, Any] = {"__name__": __name__, **SCOPE}
         exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
         # compiled in other processes, two of one name would be taken for one
         scope["look"].__qualname__ = f"look_{hashlib.sha256(source.encode()).hexdigest()[:16]}"

@@ -272,6 +272,17 @@ def ask_controller(I, D, t, y):
 
 
 @compiled
+def _changed(I, D):
+    """Whether a sample, at which nothing else happens, changed any input; if none, the mode goes on as it was."""
+    alone = I[L.ENTRY] == L.CAUSE_SAMPLE and D[I[L.EVENT] + L.E_CAUSE] == L.CAUSE_SAMPLE and I[L.COMMANDED] == 0
+    changed = not alone
+    for i in range(I[L.NU]):
+        if D[I[L.U] + i] != D[I[L.U_BEFORE] + i]:
+            changed = True
+    return changed
+
+
+@compiled
 def enter(I, D, events):
     """Inputs, next mode, first stage and guards; then the event that led here is complete.
 
@@ -286,6 +297,8 @@ def enter(I, D, events):
     if I[L.ENTRY] == L.CAUSE_COMMAND:
         flags_of_closed(I)
     presume(I, D)
+    for i in range(I[L.NU]):
+        D[I[L.U_BEFORE] + i] = D[I[L.U] + i]
     code = ask_controller(I, D, t, y)
     if code != 0:
         return code
@@ -301,7 +314,10 @@ def enter(I, D, events):
         if code != 0:
             return code
         presume(I, D)
-    if I[L.NUNIT] > 0:
+    if I[L.NUNIT] > 0 and not _changed(I, D):
+        for unit in range(I[L.NUNIT]):
+            I[I[L.STATUS] + unit] = I[I[L.WAS] + unit]
+    elif I[L.NUNIT] > 0:
         code = choose(I, D, t)
         if code != 0:
             return code

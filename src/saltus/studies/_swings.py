@@ -122,14 +122,22 @@ def fell(run: Trajectory) -> bool:
 
 
 def _reached(run: Trajectory, found: list[Swing]) -> bool:
-    """Whether the last bar was caught; on a rope, which has none, whether something was and the robot still holds.
+    """Whether the last bar was caught, or held from the start.
 
-    A swing that the end of the run cut short is no failure there.
+    On a rope, which has no end, whether something was caught and the robot still holds: a swing that the end of the run
+    cut short is no failure there.
     """
     count = len(_centres(run.system))
     if not count:
         return any(swing.caught for swing in found) and not fell(run)
-    return any(swing.bar == count - 1 for swing in found)
+    if any(swing.bar == count - 1 for swing in found):
+        return True
+    # a run may begin there
+    hands = _hands(run.system)
+    rows = [run.system.first_rows[hand] for hand, status in zip(hands, run.arc_statuses[0, hands], strict=True)
+            if status == CLOSED]  # fmt: skip
+    away = [run.mesh.positions[0, row : row + 2] - _centres(run.system)[-1] for row in rows]
+    return any(math.hypot(*one) <= run.system.values["capture"] * (1 + 1e-9) for one in away)
 
 
 def _hands(system: HybridSystem) -> list[int]:
