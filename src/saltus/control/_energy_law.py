@@ -33,9 +33,6 @@ MODELS = FIXED + S.SWING - S.LIMIT
 GAINS = MODELS + 2 * S.MODEL
 BAR_PLACES = GAINS + G.GAINS
 
-# A hand that is closed this many times the capture radius away from all bars holds none.
-NOWHERE = 4.0
-
 # Samples over which the place of the second hand is averaged, at most.
 AVERAGED = 200.0
 
@@ -71,19 +68,6 @@ def _bar(hand, x, p, data):
         if dx * dx + dy * dy < least:
             nearest, least = k, dx * dx + dy * dy
     return float(nearest)
-
-
-@compiled
-def _nowhere(hand, x, p, data):
-    """Whether a hand is far from all bars and from the rope."""
-    px, py = _place(hand, x, data)
-    if data[BARS] == 0.0:
-        rope = int(data[ROPE])
-        away = abs((py - p[rope]) * math.cos(p[rope + 1]) - px * math.sin(p[rope + 1]))
-    else:
-        k = BAR_PLACES + 2 * int(_bar(hand, x, p, data))
-        away = math.hypot(px - p[int(data[k])], py - p[int(data[k + 1])])
-    return away > NOWHERE * data[FIXED + S.CAPTURE - S.LIMIT]
 
 
 @compiled
@@ -230,10 +214,6 @@ def law(t, x, status, memory, p, data, piece, u, request):
     one, two = status[first] == CLOSED, status[second] == CLOSED
     request[first] = request[second] = 0
     u[0] = 0.0
-    if m[E.LOOKED_AT] == 0.0:
-        m[E.LOOKED_AT] = 1.0
-        if (one and _nowhere(1, x, p, data)) or (two and _nowhere(2, x, p, data)):
-            return 1
     if not one and not two:
         m[E.STATE], m[E.HOLDS] = E.REST, 0.0
         return 0
