@@ -187,6 +187,8 @@ def _swing(t, x, m, data, is_open, reaching):
     if data[AHEAD] < 0.5:
         left = clip((wanted - energy) / g[G.BLEND_ENERGY], 0.0, 1.0)
         E.by_energy(t, m, g, left, nearing, distance, starting)
+        if s[S.CLOSE_TIME] > 0.0 and m[E.STATE] != E.INJECT and t >= m[E.NEXT] - 1e-9:
+            E.foresee(t, m, g, goal1, goal2)
     elif m[E.STATE] == E.INJECT:
         if t >= m[E.NEXT] - 1e-9 and not starting and energy > aim - g[G.GATE]:
             E.look_for_a_way(t, m, g, goal1, goal2, reaching)

@@ -133,6 +133,15 @@ def _expect(t, m):
 
 
 @compiled
+def foresee(t, m, g, goal1, goal2):
+    """In pose without look-ahead: when a hand that takes time to close will be within reach."""
+    never_inline()
+    m[NEXT] = t + g[G.TICK]
+    _look(m, g, goal1, goal2, 0.0, 0.0, m[INTEGRAL])
+    _expect(t, m)
+
+
+@compiled
 def mend_the_way(t, m, g, goal1, goal2):
     """In pose: look again, change the way for the better, and give it up if it leads past the bar."""
     never_inline()

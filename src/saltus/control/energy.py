@@ -60,7 +60,8 @@ class Energy:
         Which gains: ``mid`` for centres of mass in the middle of the links, ``heavy`` for such near the elbow. Each has
         its own for each law; `Energy.gains_of` tells them.
     lookahead
-        Whether the model is run ahead; else the transition is that of [yang2016, 7.4.6].
+        Whether the model is run ahead; else the transition is that of [yang2016, 7.4.6], and the model is only asked
+        when a hand that takes time to close has to be told to.
     buffer
         Energy above that of rest at the bar that inject aims for, J. This and what follows is as tuned if None.
     reduction

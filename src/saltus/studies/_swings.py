@@ -169,6 +169,9 @@ def _swing(run: Trajectory, first: int, after: int, begins: list[float], hands: 
         names = [system.units[hand].name for hand in hands]
         impulse = {name: math.hypot(event.impulse[f"{name}.x"], event.impulse[f"{name}.y"]) for name in names}
         bar, approach = _approach(run, rows[1 - held], steps)
+    # while a hand droops in its claw nothing is held, and nothing swings
+    loose = np.flatnonzero(~closed[first:after].any(axis=1))
+    drooped = int(np.searchsorted(run.step_rows[steps, L.S_ARC], first + loose[-1] + 1)) if loose.size else 0
     moving = [system.mechanism.velocity_index(name) for name in _driven(system)]
     nq = system.mechanism.nq
     return Swing(
@@ -182,7 +185,7 @@ def _swing(run: Trajectory, first: int, after: int, begins: list[float], hands: 
         mean_torque=float(inputs @ lengths / lengths.sum()) if lengths.sum() > 0 else 0.0,
         peak_force=float(forces.max(initial=0.0)),
         peak_speed=float(np.abs(states[:, [nq + k for k in moving]]).max(initial=0.0)),
-        back_swings=_back_swings(system, states, rows[held], _side(run, rows, held, steps, caught)),
+        back_swings=_back_swings(system, states[drooped:], rows[held], _side(run, rows, held, steps, caught)),
         approach=approach,
         met_bar=any(event.guard.endswith("meets a bar") and start <= event.t <= end for event in run.events),
     )

@@ -187,7 +187,7 @@ def _ends(run: Trajectory) -> str:
     s = run.samples
     now = (s.t > swing.start + DROOPS) & (s.t < swing.start + swing.time)
     hand = next(k for k, unit in enumerate(run.system.units) if unit.name == swing.hand)
-    return BACK if _back_swings(run.system, s.x[now], run.system.first_rows[hand]) else SINGLE
+    return BACK if _back_swings(run.system, s.x[now], run.system.first_rows[hand], 1.0) else SINGLE
 
 
 def _window(controller: Energy) -> float:
