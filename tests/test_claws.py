@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from saltus import Command, HybridSystem, Mechanism, robots, simulate
-from saltus.contact import Bar, Grip, Line, Wall, ladder
-from saltus.control import Compiled, Gripper, Hardware, Sampled
+from saltus.contact import Bar, Grip, Line, Wall, World, ladder
+from saltus.control import Compiled, Energy, Gripper, Hardware, Sampled
 from saltus.control._gripper import cost_of_catch, from_nearest
 from saltus.errors import InputError, UnknownName
 from saltus.mechanism import Prismatic
+from saltus.studies import swings
 
 G = 9.81
 CAPTURE = 0.1
@@ -366,6 +367,27 @@ def test_a_hand_at_the_edge_droops_as_far_as_it_can():
     run = simulate(robot, start, controller=controller, until=0.4)
     assert run.arc_modes[-1].startswith("A:closed")
     assert -0.003 < run.at(0.4)[y] - start[y] < -0.0028
+
+
+@pytest.mark.parametrize("slack", [0.01, 0.02])
+def test_a_hand_that_droops_on_a_steep_ladder_keeps_its_bar(slack):
+    """It turns as it falls, and leaves the circle faster and faster."""
+    robot = robots.put("brachiator", ladder(0.55, 3, math.radians(12)))
+    run = simulate(robot, controller=Hardware(Energy(close_time=0.18), gripper=Gripper(slack=slack)), until=2.0)
+    (swing,) = swings(run)
+    assert swing.caught
+    # the droop itself is no back-swing
+    assert swing.back_swings == 0
+    assert run.check().ok
+
+
+def test_without_look_ahead_a_slow_hand_is_told_to_close_in_time():
+    robot = robots.put("brachiator", World(((-0.55, 0.0), (0.0, 0.0), (0.5, 0.0))))
+    energy = Energy(law="momentum", lookahead=False, buffer=1.0, close_time=0.18)
+    controller = Hardware(energy, gripper=Gripper())
+    run = simulate(robot, controller=controller, until=6.0)
+    assert swings(run)[0].caught
+    assert controller.claws(run)["B"]["tries"] == 1
 
 
 # -- what is refused ------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from saltus.control import _look_ahead as A
 from saltus.control import _swing_model as S
 from saltus.control._observer import COULOMB_SEEN, GAIN_SEEN, OBSERVER, VISCOUS_SEEN
 from saltus.engine._layout import MEM
-from saltus.errors import InputError, RunFailed, UnknownName
+from saltus.errors import InputError, UnknownName
 from saltus.robots._bars import between
 from saltus.studies import swings
 from saltus.studies._swings import swings_to_dict
@@ -110,6 +110,18 @@ def test_to_the_left_it_is_the_mirror_image():
         assert (a.hand, a.bar) == (b.hand, b.bar)
         assert a.time == pytest.approx(b.time, abs=1e-8)
         assert a.residual == pytest.approx(b.residual, abs=1e-6)
+        assert a.back_swings == b.back_swings
+
+
+def test_back_swings_are_those_away_from_the_bar():
+    found = []
+    for side in (1, -1):
+        robot = hanging(World(((0.0, 0.0), (side * 0.568, 0.0))))
+        (swing,) = swings(simulate(robot, controller=Energy(), mode={"B": "open"}, until=4.0))
+        found.append(swing)
+    # it swings forth, back and forth again: to the left as to the right
+    assert found[0].back_swings == found[1].back_swings == 2
+    assert found[0].time == pytest.approx(found[1].time, abs=1e-8)
 
 
 def test_hand_b_does_as_hand_a_of_the_robot_turned_round():
@@ -146,6 +158,39 @@ def test_on_a_rope_it_goes_by_strides():
         q = np.array(list(event.state_after.values())[:4])
         place = np.array(second(q, robot.parameter_values)).ravel()
         assert np.linalg.norm(place - q[:2]) == pytest.approx(0.5, abs=0.03)
+
+
+def test_who_begins_on_the_last_bar_has_reached_it():
+    run = simulate(robots.brachiator(world=ladder(0.55, 2)), controller=Energy(), until=0.1)
+    assert swings_to_dict(run) == {"swings": [], "caught": 0, "reached": True, "fell": False}
+    begun = swings_to_dict(simulate(hanging(UP), controller=Energy(), mode={"B": "open"}, until=0.1))
+    assert not begun["reached"]
+
+
+def test_bars_at_the_very_reach_are_caught():
+    run = simulate(robots.brachiator(world=ladder(0.8, 4)), controller=Energy(), until=6.0)
+    assert swings_to_dict(run)["reached"]
+
+
+def test_on_a_rope_a_swing_that_the_end_cuts_short_is_no_failure():
+    robot = robots.brachiator(world=rope())
+    run = simulate(robot, controller=Energy(stride=-0.5), mode={"B": "open"}, until=2.6)
+    told = swings_to_dict(run)
+    assert [swing["caught"] for swing in told["swings"]] == [True, True, False]
+    assert told["reached"]
+    assert not told["fell"]
+    early = swings_to_dict(simulate(robot, controller=Energy(stride=-0.5), mode={"B": "open"}, until=0.5))
+    assert not early["reached"]
+
+
+def test_who_lets_go_of_a_rope_falls():
+    robot = robots.brachiator(world=rope(0.3))
+    run = simulate(robot, mode={"A": "open", "B": "open"}, until=5.0)
+    assert run.events[-1].guard == "fell"
+    # hand A, from rest, until it is 0.1 m below the rope
+    assert run.end_time == pytest.approx(math.sqrt(2 * 0.1 / math.cos(0.3) / 9.81), abs=1e-9)
+    assert swings_to_dict(run)["fell"]
+    assert not swings_to_dict(run)["reached"]
 
 
 def test_the_thesis_transition_swings_up_too():
@@ -396,19 +441,77 @@ def test_robots_and_worlds_that_it_is_not_for():
         Energy(model={"m3": 1.0}).bind(robots.brachiator(world=SWING))
     with pytest.raises(InputError, match="does not hang"):
         Energy().bind(robots.brachiator(world=SWING, g=0.0))
-    robot = robots.brachiator(world=SWING)
-    open_hands = replace(robot, units=tuple(replace(u, closed=False) if u.name in "AB" else u for u in robot.units))
-    with pytest.raises(InputError, match="no hand on a bar"):
-        Energy().bind(open_hands)
 
 
-def test_a_start_that_holds_no_bar():
+OPEN = {"A": "open", "B": "open"}
+REAL = Hardware(Energy(), encoder=Encoder(), gripper=Gripper())
+
+
+@pytest.mark.parametrize("controller", [Energy(), REAL])
+@pytest.mark.parametrize(
+    ("state", "mode", "words"),
+    [
+        ({"x": 0.3}, {"B": "open"}, r"hand A closed where nothing is to hold: the nearest is 0.225 m beyond its reach"),
+        ({"theta2": -1.5}, None, r"hand B closed where nothing is to hold"),
+        ({}, OPEN, "no hand on a bar: neither A nor B holds anything"),
+        ({"x": 0.3}, {"A": "reaching", "B": "open"}, "no hand on a bar"),
+    ],
+)
+def test_a_start_that_holds_no_bar_is_refused(controller, state, mode, words):
     robot = robots.brachiator(world=SWING)
-    for x in (0.3, 5.0):
-        with pytest.raises(RunFailed, match="controller_failed"):
-            simulate(robot, {"x": x}, controller=Energy(), mode={"B": "open"}, until=0.1)
-    with pytest.raises(RunFailed, match="controller_failed"):
-        simulate(robots.brachiator(world=rope()), {"y": 0.3}, controller=Energy(stride=0.5), until=0.1)
+    with pytest.raises(InputError, match=words):
+        simulate(robot, state, controller=controller, mode=mode, until=0.1)
+    with pytest.raises(InputError, match=f"run 0: .*{words}"):
+        simulate_many(robot, [state] * 3, controllers=controller, mode=mode, until=0.1)
+
+
+def test_of_many_starts_each_is_looked_at_with_its_own_bars():
+    robot, until = robots.brachiator(world=SWING), 0.01
+    with pytest.raises(InputError, match=r"run 1: energy: brachiator begins with hand A closed"):
+        simulate_many(robot, {"x": [0.55, 0.9]}, controllers=Energy(), mode={"B": "open"}, until=until)
+    with pytest.raises(InputError, match=r"run 1: energy: brachiator begins with hand A closed"):
+        simulate_many(robot, parameters={"bar1_x": [0.55, 0.6]}, controllers=Energy(), until=until)
+    many = simulate_many(robot, {"x": [0.55, 0.7]}, parameters={"bar1_x": [0.55, 0.7], "bar2_x": 1.2},
+                         controllers=Energy(), mode={"B": "open"}, until=until)  # fmt: skip
+    assert many.n == 2
+
+
+def test_a_rope_that_is_not_held():
+    robot = robots.brachiator(world=rope())
+    with pytest.raises(InputError, match=r"0.275 m beyond its reach"):
+        simulate(robot, {"y": 0.3}, controller=Energy(stride=0.5), until=0.1)
+
+
+def test_a_hand_that_is_about_to_catch_at_once_holds():
+    robot = hanging(SWING)
+    run = simulate(robot, controller=Energy(), mode={"A": "reaching", "B": "open"}, until=0.01)
+    assert str(run.events[0].mode_after).startswith("A:closed")
+
+
+def test_a_run_goes_on_from_the_end_of_another():
+    first = simulate(robots.brachiator(world=SWING), controller=Energy(), until=0.8)
+    mode = dict.fromkeys("AB", "closed")
+    assert str(first.events[-1].mode_after) in ("A:closed B:closed", "A:released B:closed")
+    simulate(first.system, first.final, controller=Energy(), mode=mode, until=0.1)
+
+
+@pytest.mark.parametrize(
+    ("moved", "words"),
+    [
+        ({"bar2_x": 1.4}, "bar 2 is out of reach: 0.85 m from bar 1, and the robot reaches 0.8 m"),
+        ({"bar2_x": 0.02, "bar2_y": 0.0}, "bars 0 and 2 overlap"),
+        ({"bar2_x": 0.6}, "bar 2 is too near: 0.05 m from bar 1, and the robot's hands stay at least 0.06"),
+        ({"L1": 0.7, "L2": 0.15}, "bar 1 is too near"),
+        ({"elbow_stop": 1.3}, "bar 1 is too near"),
+    ],
+)
+def test_bars_that_parameters_move_are_looked_at_again(moved, words):
+    robot = robots.brachiator(world=SWING)
+    with pytest.raises(InputError, match=words):
+        Energy().bind(robot.with_parameters(**moved))
+    if "L1" not in moved:
+        with pytest.raises(InputError, match=words):
+            robots.brachiator(world=SWING, **moved)
 
 
 def test_gains_can_be_told():

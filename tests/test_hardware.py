@@ -537,3 +537,39 @@ def floating():
 def test_hardware_that_does_not_fit_is_refused(system, hardware, said):
     with pytest.raises(InputError, match=said):
         simulate(system(), controller=hardware, until=0.01)
+
+
+# -- derivatives ----------------------------------------------------------------------------------
+
+
+def swing_back(**parts):
+    controller = Hardware(PD(4.0, 0.4, 0.0, period=5e-3), seed=2, **parts)
+    return robots.pendulum(), controller, {"theta": 0.4, "dtheta": -0.3}, {"until": 0.1}
+
+
+@pytest.mark.parametrize("parts", [{"encoder": Encoder()}, {"current": Current(2.0)}])
+def test_what_is_read_in_steps_has_no_derivative(parts):
+    robot, controller, start, options = swing_back(**parts)
+    run = simulate(robot, start, controller=controller, **options)
+    with pytest.raises(InputError, match=r"has no derivative: .* in steps"):
+        run.jacobian()
+    with pytest.raises(InputError, match="in steps"):
+        run.sensitivity(until=0.05)
+    # with no controller that would see it, it has one
+    free = simulate(robot, start, controller=Hardware(None, **parts), **options)
+    assert np.isfinite(free.jacobian()).all()
+
+
+def test_noise_of_one_seed_is_the_same_in_neighbouring_runs():
+    robot, controller, start, options = swing_back(imu=Imu(0.02, 0.1, delay=0.01))
+    run = simulate(robot, start, controller=controller, **options)
+    size, columns = 1e-4, ("theta", "dtheta")
+    exact = run.jacobian(columns)
+    for k, name in enumerate(columns):
+        ends = [
+            np.array(list(simulate(robot, {**start, name: start[name] + way * size}, controller=controller, **options)
+                          .final.values()))
+            for way in (2, 1, -1, -2)
+        ]  # fmt: skip
+        slope = (-ends[0] + 8 * ends[1] - 8 * ends[2] + ends[3]) / (12 * size)
+        np.testing.assert_allclose(exact[:, k], slope, rtol=1e-6, atol=1e-7)

@@ -4,7 +4,7 @@ import math
 
 import casadi as ca
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saltus import robots
@@ -12,6 +12,7 @@ from saltus.errors import InputError
 from saltus.mechanism import Link, chain, hanging, two_link_angles
 
 
+@settings(deadline=None)
 @given(st.floats(-3, 3), st.floats(-2.9, 2.9))
 def test_chain_of_the_brachiator_ends_at_its_hand(theta1, theta2):
     system = robots.brachiator()
@@ -23,6 +24,7 @@ def test_chain_of_the_brachiator_ends_at_its_hand(theta1, theta2):
     assert [float(v) for v in (hand(x, system.parameter_values) - end).elements()] == pytest.approx([0, 0], abs=1e-14)
 
 
+@settings(deadline=None)
 @given(st.floats(-0.79, 0.79), st.floats(-0.79, 0.79), st.sampled_from(["down", "up"]))
 def test_angles_put_the_end_where_it_is_wanted(x, y, elbow):
     if not 1e-3 < math.hypot(x, y) < 0.8:

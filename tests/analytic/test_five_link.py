@@ -213,13 +213,32 @@ def test_after_a_miss_it_tries_again():
         ({"snap": 2.0}, "snap is an angle"),
         ({"elbow": "left"}, "an elbow is down or up"),
         ({"bar": 2}, "bars 0 to 1, got 2"),
-        ({"bar": 0}, "must be ahead of hand A"),
         ({"period": 0.0}, "period must be a positive time"),
     ],
 )
 def test_what_cannot_work_is_refused(options, reason):
     with pytest.raises(InputError, match=reason):
         ArmSwing(**options).bind(robot())
+
+
+def test_bars_all_over_its_reach_are_caught():
+    places = [(0.9, -0.2), (0.9, 0.2), (1.1, 0.0), (1.35, -0.2), (1.35, 0.2), (1.4, 0.0)]
+    x, y = zip(*places, strict=True)
+    many = saltus.simulate_many(robot(), parameters={"bar1_x": x, "bar1_y": y}, controllers=ArmSwing(), until=12.0)
+    assert many.check().ok
+    for mode in many.modes:
+        assert "B:closed" in str(mode)
+
+
+def test_where_it_hangs_is_looked_at_before_the_run():
+    with pytest.raises(InputError, match="bar 0 must be ahead of hand A"):
+        saltus.simulate(robot(), controller=ArmSwing(bar=0))
+    with pytest.raises(InputError, match=r"bar 1 is out of reach"):
+        saltus.simulate(robot().with_parameters(bar0_x=-0.4), {"x": -0.4}, controller=ArmSwing())
+    with pytest.raises(InputError, match="begins with hand A closed where nothing is to hold"):
+        saltus.simulate(robot(), {"x": 0.2}, controller=ArmSwing())
+    with pytest.raises(InputError, match="begins with no hand on a bar: A does not hold anything"):
+        saltus.simulate(robot(), controller=ArmSwing(), mode={"A": "open"})
 
 
 def test_a_bar_out_of_reach_is_refused_before_the_run():

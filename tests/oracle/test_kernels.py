@@ -14,7 +14,7 @@ import pytest
 
 from saltus._native import KERNEL, compile_entry
 from saltus._sincos import LANE_LIMIT, lane_sincos, sincos
-from saltus.engine._emit import _BINARY, _UNARY, emit
+from saltus.engine._emit import _BINARY, _UNARY, SCOPE, emit
 from saltus.engine._program import kernel_sources, program
 from saltus.mechanism import Velocity, position_of
 from saltus.robots import find_robot, robot_names
@@ -137,7 +137,7 @@ def test_kernel_refuses_a_mass_matrix_that_is_not_positive_definite():
 
 def compile_expressions(expressions, inputs):
     source = emit("every_operation", inputs, ca.vertcat(*expressions))
-    scope = {"math": math, "sincos": sincos}
+    scope = dict(SCOPE)
     exec(source, scope)
     return compile_entry(scope["every_operation"], KERNEL, "every-operation", None)
 

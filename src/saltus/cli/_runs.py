@@ -33,13 +33,15 @@ from saltus.cli._experiment import (
     experiment,
     with_actions,
 )
+from saltus.cli._hardware import HardwareParts, behind, claws_told
 from saltus.cli._report import asked_report, may_overwrite
-from saltus.cli._words import Json, Progress, Robot, folder, print_json, print_table
+from saltus.cli._words import Json, Progress, Robot, folder, pairs, print_json, print_table
 from saltus.cli._worlds import BarCount, Incline, Spacing, Target, TaskName, WorldName, placed_robot
 from saltus.errors import InputError
 
 if TYPE_CHECKING:
     from saltus.engine import NeededFriction, Trajectory
+    from saltus.hybrid import HybridSystem
 
 
 @app.command("run")
@@ -48,6 +50,7 @@ def run_command(
     robot: Robot,
     controller: ControllerName = None,
     control: ControllerOptions = None,
+    hardware: HardwareParts = None,
     profile: ProfileName = None,
     set_: Parameters = None,
     x0: Start = None,
@@ -91,7 +94,9 @@ def run_command(
     if view is not None:
         check_space_view(view, force=may_overwrite(context, view))
     system, mode = placed_robot(robot, set_, world, spacing, bars, incline, task, target)
-    one = replace(experiment(with_actions(system, law, guard), controller, control, profile, x0, until), mode=mode)
+    one = experiment(with_actions(system, law, guard), controller, control, profile, x0, until)
+    acting = behind(one.controller, hardware, pairs(control, "--control"))
+    one = replace(one, mode=mode, controller=acting)
     one.check_samples(output_step)
     _check_speed(speed, used=watch or animation is not None)
     simulate = partial(one.watched, speed) if watch else one.simulate
@@ -109,7 +114,7 @@ def run_command(
     no_view = None if view is None else _view(run, view, as_json)
     written = {"out": out, "figures": figures}
     written |= {"animation": None if no_film else animation, "view": None if no_view else view}
-    _print_run(run, failure, written, as_json)
+    _print_run(run, failure, written, claws_told(acting, run), as_json)
     for problem in dict.fromkeys(str(error) for error in (no_film, no_view) if error is not None):
         print(f"saltus: {problem}", file=sys.stderr)
     if no_film is not None or no_view is not None:  # all else is done and told
@@ -195,16 +200,26 @@ def _print_swings(run: Trajectory) -> None:
     ]  # fmt: skip
     names = ("start s", "time s", "holds", "caught", "left J", "torque N m", "force N", "speed rad/s", "back", "from")
     print_table(names, rows, "swings")
-    print("reached the last bar" if told["reached"] else "fell" if told["fell"] else "did not reach the last bar")
+    print("fell" if told["fell"] else _how_far(run.system, told))
 
 
-def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], as_json: bool) -> None:
+def _how_far(system: HybridSystem, told: Mapping[str, Any]) -> str:
+    from saltus.studies._swings import holds_a_rope
+
+    if holds_a_rope(system):
+        return f"caught the rope {told['caught']} times"
+    return "reached the last bar" if told["reached"] else "did not reach the last bar"
+
+
+def _print_run(
+    run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], told: Mapping[str, Any], as_json: bool
+) -> None:
     from saltus.studies import laws_in_words
 
     with Progress(quiet=as_json, doing="checking"):
         audit = run.check()
     if as_json:
-        content = run_facts(run) | {"audit": audit.to_dict()}
+        content = run_facts(run) | dict(told) | {"audit": audit.to_dict()}
         content |= {what: None if path is None else str(path) for what, path in written.items()}
         if failure is not None:
             content["error"] = str(failure)
@@ -227,6 +242,8 @@ def _print_run(run: Trajectory, failure: Failure | None, written: Mapping[str, P
     for name, figure in run.figures.items():
         print(f"{name} {figure if figure is None else format(figure, '.12g')}")
     _print_swings(run)
+    for hand, claw in told.get("claws", {}).items():
+        print(f"claw {hand} {', '.join(f'{count} {what}' for what, count in claw.items() if what != 'side')}")
     for unit, needed in _needed(run).items():
         print(f"friction needed by {unit} {needed.value:.6g} at t = {needed.t:.6g} s")
     print("audit")

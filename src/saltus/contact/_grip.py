@@ -120,6 +120,12 @@ class Line:
             share = ca.fmin(ca.fmax(share, 0), 1)
         return away - share * along
 
+    def above(self, position: Any) -> Any:
+        """How far a point is to the left of the line, seen from its start to its end, m."""
+        along = ca.vertcat(*self.end) - ca.vertcat(*self.start)
+        away = position - ca.vertcat(*self.start)
+        return (along[0] * away[1] - along[1] * away[0]) / ca.norm_2(along)
+
 
 @dataclass(frozen=True)
 class Wall:

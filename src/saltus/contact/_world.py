@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from saltus.contact._grip import Bar, Hold, Line
 from saltus.errors import InputError
@@ -22,6 +23,9 @@ from saltus.mechanism import Mechanism
 
 # Bars that a world may have: each adds to what is computed at every step.
 MOST_BARS = 200
+
+# Bars that are exactly at a robot's reach may be beyond it by roundings of their places.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -79,21 +83,45 @@ class World:
             f"bar{k}_{axis}": value for k, bar in enumerate(self.bars) for axis, value in zip("xy", bar, strict=True)
         }
 
-    def check(self, reach: float, radius: float) -> World:
-        """Refuse bars that overlap, and a step from one to the next that is beyond a robot's reach, m."""
-        for (i, a), (k, b) in itertools.combinations(enumerate(self.bars), 2):
-            apart = math.dist(a, b)
-            if apart <= 2 * radius:
+    def check(self, reach: float, radius: float, least: float = 0.0) -> World:
+        """Refuse bars that overlap, and a step from one to the next that hands cannot make.
+
+        Parameters
+        ----------
+        reach, least
+            How far apart hands can be at most, and at least, m.
+        radius
+            Of the bars, m.
+        """
+        if not self.bars:
+            return self
+        places = np.array(self.bars)
+        apart = np.hypot(*np.moveaxis(places[:, None] - places, 2, 0))
+        for i, k in np.argwhere(np.triu(apart <= 2 * radius, 1)).tolist():
+            raise InputError(
+                f"bars {i} and {k} overlap: their centres are {apart[i, k]:.6g} m apart, their radius is {radius:g} m"
+            )
+        for k, step in enumerate(np.diagonal(apart, 1).tolist()):
+            if step > reach * (1 + ROUNDING):
                 raise InputError(
-                    f"bars {i} and {k} overlap: their centres are {apart:.6g} m apart, their radius is {radius:g} m"
+                    f"bar {k + 1} is out of reach: {step:.6g} m from bar {k}, and the robot reaches {reach:.6g} m"
                 )
-        for k, (a, b) in enumerate(itertools.pairwise(self.bars)):
-            apart = math.dist(a, b)
-            if apart > reach:
+            if step < least:
                 raise InputError(
-                    f"bar {k + 1} is out of reach: {apart:.6g} m from bar {k}, and the robot reaches {reach:.6g} m"
+                    f"bar {k + 1} is too near: {step:.6g} m from bar {k}, and the robot's hands stay at least "
+                    f"{least:.6g} m apart"
                 )
         return self
+
+    @staticmethod
+    def of(values: Mapping[str, float]) -> World | None:
+        """The world that stands in the values of a robot's parameters, None where there is none."""
+        if "rope_height" in values:
+            return World(rope=(values["rope_height"], values["rope_incline"]))
+        bars: list[tuple[float, float]] = []
+        while f"bar{len(bars)}_x" in values:
+            bars.append((values[f"bar{len(bars)}_x"], values[f"bar{len(bars)}_y"]))
+        return World(tuple(bars)) if bars else None
 
     @staticmethod
     def read(path: str | Path) -> World:

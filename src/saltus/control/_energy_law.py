@@ -33,9 +33,6 @@ MODELS = FIXED + S.SWING - S.LIMIT
 GAINS = MODELS + 2 * S.MODEL
 BAR_PLACES = GAINS + G.GAINS
 
-# A hand that is closed this many times the capture radius away from all bars holds none.
-NOWHERE = 4.0
-
 # Samples over which the place of the second hand is averaged, at most.
 AVERAGED = 200.0
 
@@ -71,19 +68,6 @@ def _bar(hand, x, p, data):
         if dx * dx + dy * dy < least:
             nearest, least = k, dx * dx + dy * dy
     return float(nearest)
-
-
-@compiled
-def _nowhere(hand, x, p, data):
-    """Whether a hand is far from all bars and from the rope."""
-    px, py = _place(hand, x, data)
-    if data[BARS] == 0.0:
-        rope = int(data[ROPE])
-        away = abs((py - p[rope]) * math.cos(p[rope + 1]) - px * math.sin(p[rope + 1]))
-    else:
-        k = BAR_PLACES + 2 * int(_bar(hand, x, p, data))
-        away = math.hypot(px - p[int(data[k])], py - p[int(data[k + 1])])
-    return away > NOWHERE * data[FIXED + S.CAPTURE - S.LIMIT]
 
 
 @compiled
@@ -203,6 +187,8 @@ def _swing(t, x, m, data, is_open, reaching):
     if data[AHEAD] < 0.5:
         left = clip((wanted - energy) / g[G.BLEND_ENERGY], 0.0, 1.0)
         E.by_energy(t, m, g, left, nearing, distance, starting)
+        if s[S.CLOSE_TIME] > 0.0 and m[E.STATE] != E.INJECT and t >= m[E.NEXT] - 1e-9:
+            E.foresee(t, m, g, goal1, goal2)
     elif m[E.STATE] == E.INJECT:
         if t >= m[E.NEXT] - 1e-9 and not starting and energy > aim - g[G.GATE]:
             E.look_for_a_way(t, m, g, goal1, goal2, reaching)
@@ -230,10 +216,6 @@ def law(t, x, status, memory, p, data, piece, u, request):
     one, two = status[first] == CLOSED, status[second] == CLOSED
     request[first] = request[second] = 0
     u[0] = 0.0
-    if m[E.LOOKED_AT] == 0.0:
-        m[E.LOOKED_AT] = 1.0
-        if (one and _nowhere(1, x, p, data)) or (two and _nowhere(2, x, p, data)):
-            return 1
     if not one and not two:
         m[E.STATE], m[E.HOLDS] = E.REST, 0.0
         return 0

@@ -23,12 +23,12 @@ HOLDS, HELD, AHEAD, SINCE, COUNT, MEAN1, MEAN2, PIVOT_X, PIVOT_Y, PLACED, SIDE =
 
 # Of a swing: whether it began at rest; when it and the state began; sign of inject, torque, time of the next
 # look-ahead; the way to pose and the search for it; when the hand is within reach; when it was asked to close; torque
-# before blending; whether anything is believed of the robot yet, and whether the start was looked at.
+# before blending; whether anything is believed of the robot yet.
 HUNG, BEGAN, CHANGED, SIGN, TORQUE, NEXT, SLOPE, BEND, BAD, INTEGRAL, KIND, WAY, STEP, FAILS = range(17, 31)
-ENTERS, LEAVES, ASKED, OLD_TORQUE, KNOWN, LOOKED_AT = range(31, 37)
+ENTERS, LEAVES, ASKED, OLD_TORQUE, KNOWN = range(31, 36)
 
 # Blocks: what is believed, what a swing has to do with, what a look-ahead finds.
-BELIEFS = 37
+BELIEFS = 36
 SWINGING = BELIEFS + OBSERVER
 FOUND = SWINGING + S.SWING
 PLACES = FOUND + A.FOUND
@@ -130,6 +130,15 @@ def _expect(t, m):
     m[RESIDUAL], m[MISS] = found[A.RESIDUAL], found[A.MISS]
     m[ENTERS] = t + found[A.ENTERS] if found[A.ENTERS] >= 0.0 else -1.0
     m[LEAVES] = t + found[A.LEAVES] if found[A.LEAVES] >= 0.0 else -1.0
+
+
+@compiled
+def foresee(t, m, g, goal1, goal2):
+    """In pose without look-ahead: when a hand that takes time to close will be within reach."""
+    never_inline()
+    m[NEXT] = t + g[G.TICK]
+    _look(m, g, goal1, goal2, 0.0, 0.0, m[INTEGRAL])
+    _expect(t, m)
 
 
 @compiled

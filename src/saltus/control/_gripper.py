@@ -34,9 +34,9 @@ CLOSING_TIME, OPENING_LEAST, OPENING_MOST, ALLOWED, MOST_ENERGY, DROOP_TIME, COS
 IDLE, CLOSING, REOPENING, OPENING, DROOPING = range(5)
 
 # Of each claw, in memory: what it does, until when; whether it is within reach, from which side it came there, whether
-# it has to leave; how often it was let go; how far it is from where it can hold, and was a sample ago; how often it
-# tried, missed, and was refused by the side it came from and by the energy.
-DOES, UNTIL, INSIDE, SIDE, BARRED, RELEASES, NOW, BEFORE, TRIES, MISSES, WRONG_SIDES, TOO_HARD, CLAW = range(13)
+# it has to leave; how often it was let go; how far it is from where it can hold, and was one and two samples ago; how
+# often it tried, missed, and was refused by the side it came from and by the energy.
+DOES, UNTIL, INSIDE, SIDE, BARRED, RELEASES, NOW, BEFORE, OLDER, TRIES, MISSES, WRONG_SIDES, TOO_HARD, CLAW = range(14)
 
 # What is told of a claw after a run, and where it is.
 COUNTS = {"tries": TRIES, "misses": MISSES, "wrong sides": WRONG_SIDES, "too hard": TOO_HARD}
@@ -200,7 +200,7 @@ def follow_claws(data, claws, memory, places, look):
     limited = int(data[claws + COSTS])
     for k in range(int(data[claws + CLAWS])):
         m, s = places + CLAW * k, look + (1 if limited > 0 else 0) + (3 + limited) * k
-        memory[m + BEFORE], memory[m + NOW] = memory[m + NOW], memory[s]
+        memory[m + OLDER], memory[m + BEFORE], memory[m + NOW] = memory[m + BEFORE], memory[m + NOW], memory[s]
         if memory[s] > 0.0:
             memory[m + INSIDE] = memory[m + BARRED] = 0.0
         elif memory[m + INSIDE] == 0.0:
@@ -271,7 +271,8 @@ def work_claws(t, data, claws, memory, places, look, wishes, status, request, se
         wish, does, due = int(memory[wishes + unit]), int(memory[m + DOES]), t >= memory[m + UNTIL] - SAME
         request[unit] = 0
         if does == DROOPING:
-            if due or 2.0 * memory[m + NOW] - memory[m + BEFORE] > 0.0:
+            # it is falling faster and faster: where it will be, by the parabola through three samples
+            if due or 3.0 * (memory[m + NOW] - memory[m + BEFORE]) + memory[m + OLDER] > 0.0:
                 request[unit] = AGAIN
                 memory[m + DOES] = IDLE
             continue

@@ -156,7 +156,18 @@ class _Numbers:
             parameters=tuple(replace(one, places=tuple(first + k for k in one.places)) for one in inner.parameters),
             alive=self.alive,
             name=f"hardware of {inner.name}",
+            rough=inner.rough or self._rough(),
         )
+
+    def _rough(self) -> str:
+        """Why there is nothing to differentiate: noise of one seed is the same in all runs, but counts are steps."""
+        if not self.inner.address:
+            return ""
+        if self.hardware.encoder is not None:
+            return "an encoder counts in steps, and what the controller does follows them"
+        if self.hardware.current is not None:
+            return "a current sensor reads in steps, and what the controller does may follow them"
+        return ""
 
     def _first_memory(self) -> np.ndarray:
         memory = np.zeros(self.memory)

@@ -16,7 +16,10 @@ class Controller(Protocol):
     """A controller, before it is bound to a system."""
 
     def bind(self, system: HybridSystem) -> Control:
-        """Check against the system and return what the engine calls."""
+        """Check against the system and return what the engine calls.
+
+        What can only be told of the start of a run is for ``check_start`` of the `Control` to refuse.
+        """
 
 
 def per_actuator(system: HybridSystem, given: Any, what: str) -> list[float]:

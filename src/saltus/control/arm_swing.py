@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -14,6 +15,7 @@ from saltus.contact import GRIP
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, JOINT, RELEASE
 from saltus.control._function import bind_compiled
+from saltus.control._hands import must_hold
 from saltus.control._linearize import linearize
 from saltus.control._protocol import check_period, finite, per_actuator
 from saltus.engine import Control, ControlParameter
@@ -175,6 +177,7 @@ class ArmSwing:
         if self.elbow not in ELBOWS:
             raise InputError(f"arm_swing: an elbow is {' or '.join(ELBOWS)}, got {self.elbow!r}")
         _check_bar(system, self.bar)
+        check = partial(_check_start, system, self.bar, must_hold(system, "arm_swing", ("A",)))
         units, m = [unit.name for unit in system.units], system.mechanism
         omega = natural_frequency(system, gains["kp"], gains["kd"])
         period = check_period(self.period)
@@ -190,7 +193,7 @@ class ArmSwing:
         seen = system.once(
             f"arm_swing to {self.bar} {body} {self.elbow}", lambda: _seen(system, self.bar, body, self.elbow)
         )
-        return bind_compiled(
+        bound = bind_compiled(
             seeing(law, system, "arm_swing", seen),
             data,
             period,
@@ -198,6 +201,7 @@ class ArmSwing:
             name="arm_swing",
             parameters=named,
         )
+        return replace(bound, check_start=check)
 
 
 def natural_frequency(
@@ -244,8 +248,15 @@ def _check_bar(system: HybridSystem, bar: Any) -> None:
         raise InputError(f"arm_swing needs a world with bars; {system.name} is in one without")
     if not isinstance(bar, int) or not 0 <= bar < count:
         raise InputError(f"arm_swing: {system.name}'s world has bars 0 to {count - 1}, got {bar!r}")
-    start = system.state()
-    x, y = (start[system.mechanism.index(name)] for name in ("x", "y"))
+
+
+def _check_start(
+    system: HybridSystem, bar: int, hold: Callable[..., None], state: np.ndarray, statuses: Sequence[int], p: np.ndarray
+) -> None:
+    """Refuse a start in which hand A does not hold, or from which the bar is out of reach."""
+    hold(state, statuses, p)
+    values = dict(zip(system.mechanism.parameters, p.tolist(), strict=True))
+    x, y = (state[system.mechanism.index(name)] for name in ("x", "y"))
     ahead, up = values[f"bar{bar}_x"] - x, values[f"bar{bar}_y"] - y
     away, reach = math.hypot(ahead, up), 2 * sum(values[name] for name in LENGTHS)
     if away > reach:

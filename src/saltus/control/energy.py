@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from saltus.contact import Grip, JointUnit
+from saltus.contact import Grip, JointUnit, World
 from saltus.control import _energy_law as W
 from saltus.control._energy_gains import LAWS, about_gains, gain_rows, tuned_gains
 from saltus.control._energy_states import PLACES
-from saltus.control._hands import one_motor
+from saltus.control._hands import must_hold, one_motor
 from saltus.control._motor import Motor
 from saltus.control._protocol import check_period, finite
 from saltus.control._swing_model import L1, L2, models
@@ -23,6 +23,9 @@ from saltus.engine._layout import SAMPLED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Floating
+
+if TYPE_CHECKING:
+    from saltus.control._hardware import Hardware
 
 # Options that are gains.
 OWN = (
@@ -42,7 +45,7 @@ class Energy:
     close (``catch``); on the last bar it rests. From hanging at rest it begins with a bootstrap torque. Bars are gone
     in their order, to whichever side; on a rope every ``stride``.
 
-    A run that begins with a hand closed where there is no bar is ended by it, as failed.
+    A start in which no hand holds, or in which one is closed where there is no bar, is refused.
 
     The model has the robot's own masses, or those of ``model``; the bars are where they are in each run. The first
     place of its memory tells the state, as its number in `Energy.states`; the next ones the cost of the way to pose
@@ -57,7 +60,8 @@ class Energy:
         Which gains: ``mid`` for centres of mass in the middle of the links, ``heavy`` for such near the elbow. Each has
         its own for each law; `Energy.gains_of` tells them.
     lookahead
-        Whether the model is run ahead; else the transition is that of [yang2016, 7.4.6].
+        Whether the model is run ahead; else the transition is that of [yang2016, 7.4.6], and the model is only asked
+        when a hand that takes time to close has to be told to.
     buffer
         Energy above that of rest at the bar that inject aims for, J. This and what follows is as tuned if None.
     reduction
@@ -127,6 +131,21 @@ class Energy:
             raise InputError(f"energy: model is values of parameters by name, got {self.model!r}")
         check_period(self.period)
 
+    def suited(self, hardware: Hardware, keep: Collection[str] = ()) -> Energy:
+        """The same controller as it knows of the hardware that it is to stand behind, but for options to ``keep``.
+
+        It looks through the sensors by its observer, asks for a close as early as the claws need, and its model has the
+        motor.
+        """
+        known: dict[str, Any] = {}
+        if hardware.encoder is not None or hardware.imu is not None:
+            known["observer"] = True
+        if hardware.gripper is not None:
+            known["close_time"] = hardware.gripper.close_time
+        if isinstance(hardware.motor, Motor):
+            known["motor"] = hardware.motor
+        return replace(self, **{name: value for name, value in known.items() if name not in keep})
+
     @staticmethod
     def states() -> tuple[str, ...]:
         """Names of the states, in the order of their numbers."""
@@ -162,7 +181,8 @@ class Energy:
         reach = float(rows[0, L1] + rows[0, L2])
         m = system.mechanism
         places = {name: k for k, name in enumerate(m.parameters)}
-        bars = _bars(system)
+        stop, capture = (float(value) for value in np.array(parts.sizes(system.parameter_values)).ravel())
+        bars = _checked_bars(system, parts, stop)
         data = np.zeros(W.BAR_PLACES + 2 * len(bars))
         data[[W.FIRST, W.SECOND]] = parts.units
         data[[W.X, W.Y, W.ANGLE, W.ELBOW]] = [m.index(name) for name in parts.coordinates]
@@ -175,9 +195,10 @@ class Energy:
         limit = float(system.input_limits[0])
         if self.motor is not None:
             limit = min(limit, self.motor.limit)
-        if not 0 < limit < math.inf:
-            raise InputError(f"energy: the motor of {system.name} needs a limit to its torque, it is {limit:g} N m")
-        stop, capture = (float(value) for value in np.array(parts.sizes(system.parameter_values)).ravel())
+        if limit == 0:
+            raise InputError(f"energy: the motor of {system.name} gives no torque: its limit is 0 N m")
+        if not limit < math.inf:
+            raise InputError(f"energy: the motor of {system.name} needs a limit to its torque, it has none")
         data[W.FIXED : W.MODELS] = limit, stall, free, stop, capture, self.close_time, self.period
         data[W.MODELS : W.GAINS] = rows.ravel()
         data[W.GAINS : W.BAR_PLACES] = self._gains()
@@ -190,6 +211,7 @@ class Energy:
             memory=np.zeros(PLACES),
             period=check_period(self.period),
             name="energy",
+            check_start=must_hold(system, "energy"),
         )
 
     def _believed(self, system: HybridSystem) -> Mapping[str, float]:
@@ -203,7 +225,7 @@ class Energy:
             finite(value, f"energy: {name} of the model")
         return {**system.values, **{name: value for name, value in self.model.items() if name in system.values}}
 
-    def _stride(self, system: HybridSystem, bars: list[tuple[float, float]], reach: float) -> float:
+    def _stride(self, system: HybridSystem, bars: tuple[tuple[float, float], ...], reach: float) -> float:
         """The stride on a rope; refused where there is no way ahead."""
         if not bars:
             if self.stride is None:
@@ -233,10 +255,8 @@ class _Parts:
             raise InputError(f"energy is for robots of two links with a motor between them, not {system.name}")
         if not all(hand.holds for hand in self.hands):
             raise InputError(f"energy is for hands that hold bars or a rope; those of {system.name} hold anywhere")
-        if "rope_height" not in system.values and not _bars(system):
+        if World.of(system.values) is None:
             raise InputError(f"energy: {system.name} is in no world of bars, nor on a rope")
-        if not any(hand.closed for hand in self.hands):
-            raise InputError(f"energy: {system.name} begins with no hand on a bar")
         self.angle, self.elbow = joint.angle, str(motor.coordinate)
         self.coordinates = (joint.x, joint.y, self.angle, self.elbow)
         first = self.hands[0].point.position - ca.vertcat(m.coordinate(joint.x).symbol, m.coordinate(joint.y).symbol)
@@ -250,12 +270,16 @@ class _Parts:
         self.sizes = ca.Function("sizes", [m.p], [ca.vertcat(stop, ca.SX(hold.capture))])
 
 
-def _bars(system: HybridSystem) -> list[tuple[float, float]]:
-    """Centres of the bars, in their order."""
-    found: list[tuple[float, float]] = []
-    while f"bar{len(found)}_x" in system.values:
-        found.append((system.values[f"bar{len(found)}_x"], system.values[f"bar{len(found)}_y"]))
-    return found
+def _checked_bars(system: HybridSystem, parts: _Parts, stop: float) -> tuple[tuple[float, float], ...]:
+    """Centres of the bars, in their order; refused where hands cannot go from each to the next.
+
+    That is so of the robot itself, whatever the controller believes of it.
+    """
+    world = World.of(system.values) or World()
+    own = models(system, (parts.angle, parts.elbow), parts.hands[1].point.position, system.values)[0]
+    one, two = float(own[L1]), float(own[L2])
+    least = math.sqrt(one**2 + two**2 + 2 * one * two * math.cos(min(stop, math.pi)))
+    return world.check(one + two, system.values.get("bar_radius", 0.0), least).bars
 
 
 CONTROLLER = Energy

@@ -83,10 +83,13 @@ def read_cases(
     if told:
         rows[:] = _states_one_by_one(bare, told)
     sides = _check_starts(bare, start)
-    _check_all_grips(bare, system.start_statuses(mode))
+    statuses = system.start_statuses(mode)
+    _check_all_grips(bare, statuses)
     _check_all_slips(bare)
     each = list(controllers) if many else [controllers] * count
-    return replace(bare, sides=sides, controllers=each, controls=_bind_all(bare, each, alike=not many))
+    made = replace(bare, sides=sides, controllers=each, controls=_bind_all(bare, each, alike=not many))
+    _ask_controllers(made, statuses)
+    return made
 
 
 def _parameter_rows(system: HybridSystem, count: int, own: Mapping[str, Any]) -> np.ndarray:
@@ -372,6 +375,18 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], *, alike: bool) -> list[
                 bound[id(controller)] = control
         controls.append(control)
     return controls
+
+
+def _ask_controllers(cases: Cases, statuses: list[int]) -> None:
+    """Let controllers refuse starts that they can do nothing with."""
+    if all(control.check_start is None for control in cases.distinct):
+        return
+    for run, control in enumerate(cases.controls):
+        if control.check_start is not None:
+            try:
+                control.check_start(cases.states[run], statuses, cases.parameters[run])
+            except InputError as error:
+                raise InputError(f"run {run}: {error}") from None
 
 
 def _variant(system: HybridSystem, values: np.ndarray, constants: list[np.ndarray]) -> HybridSystem:

@@ -8,7 +8,8 @@ from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow, set_inputs
 from saltus.engine._forces import make_plan, row_accelerations, set_gates
-from saltus.engine._guards import aim, first_speed, friction_of, set_ending, sizes
+from saltus.engine._guard_values import sizes
+from saltus.engine._slides import aim, first_speed, friction_of, set_ending
 from saltus.engine._slip import contact_forces, tie_along, turning
 from saltus.engine._status import NO_MODE, SINGULAR, TWO_MODES
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,11 +12,10 @@ import casadi as ca
 import numpy as np
 
 from saltus._native import CONTROL, Entry, compile_entry, compiled, function_digest
-from saltus._sincos import sincos
 from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
-from saltus.engine._emit import emit
+from saltus.engine._emit import SCOPE, emit
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -79,6 +77,10 @@ class Control:
     them that have names; ``breaks`` are times at which its output may jump; ``alive`` is what must live as long as
     the address is in use, several things where it calls others; ``raised`` is where a Python function leaves what it
     raised, one place for all who stand before or behind it.
+
+    ``check_start`` refuses, by an `InputError`, a start that it can do nothing with: it is called before a run with the
+    state, the statuses and the values of the parameters. ``rough`` says, if anything, why runs with it have no
+    derivatives.
     """
 
     kind: int = L.PASSIVE
@@ -90,6 +92,8 @@ class Control:
     parameters: tuple[ControlParameter, ...] = ()
     alive: Any = None
     name: str = "passive"
+    check_start: Callable[[np.ndarray, Sequence[int], np.ndarray], None] | None = None
+    rough: str = ""
     raised: list[BaseException | None] = field(default_factory=lambda: [None], repr=False)
 
     @property
@@ -178,7 +182,7 @@ def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression:
     def make() -> Callable[..., Any]:
         d = system.dynamics
         source = emit("look", (d.t, d.x, d.u, d.p), expression)
-        scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
+        scope: dict[str, Any] = {"__name__": __name__, **SCOPE}
         exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
         # compiled in other processes, two of one name would be taken for one
         scope["look"].__qualname__ = f"look_{hashlib.sha256(source.encode()).hexdigest()[:16]}"

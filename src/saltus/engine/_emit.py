@@ -8,6 +8,8 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._native import where
+from saltus._sincos import sincos
 from saltus.errors import CompileError
 
 _BINARY = {
@@ -60,13 +62,28 @@ _UNARY = {
     ca.OP_NOT: "(1.0 if {0} == 0.0 else 0.0)",
 }
 
+# What emitted code calls.
+SCOPE: dict[str, Any] = {"math": math, "sincos": sincos, "where": where}
+
+# The same without branches: a kernel of many choices, such as the nearest of many bars, then compiles in a fraction of
+# the time. Code for several lanes has its own way with branches.
+_UNBRANCHED = {
+    ca.OP_LT: "({0} < {1}) * 1.0",
+    ca.OP_LE: "({0} <= {1}) * 1.0",
+    ca.OP_EQ: "({0} == {1}) * 1.0",
+    ca.OP_NE: "({0} != {1}) * 1.0",
+    ca.OP_NOT: "({0} == 0.0) * 1.0",
+    ca.OP_IF_ELSE_ZERO: "where({0}, {1})",
+}
+
 _COMMUTE = {ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX}
 
 
 class _Tape:
     """Value numbering over a tape: equal expressions get one name, unused ones none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, branches: bool = True) -> None:
+        self.words = {**_BINARY, **_UNARY, **({} if branches else _UNBRANCHED)}
         self.text: list[str] = []
         self.operands: list[tuple[int, ...]] = []
         self.known: dict[tuple[Any, ...], int] = {}
@@ -89,10 +106,8 @@ class _Tape:
             half = 0 if op == ca.OP_SIN else 1
             return self.add((op, operands[0]), f"a{pair}[{half}]", (pair,))
         names = [f"a{k}" for k in operands]
-        if op in _BINARY:
-            return self.add((op, *key_operands), _BINARY[op].format(*names), operands)
-        if op in _UNARY:
-            return self.add((op, *key_operands), _UNARY[op].format(*names), operands)
+        if op in self.words:
+            return self.add((op, *key_operands), self.words[op].format(*names), operands)
         raise CompileError(f"an expression uses operation {op} of CasADi, which saltus cannot compile")
 
     def divide_once(self, alive: list[bool]) -> None:
@@ -120,16 +135,20 @@ class _Tape:
         return alive
 
 
-def straight_line(inputs: tuple[Any, ...], output: Any, read: Callable[[int, int], str]) -> tuple[list[str], list[str]]:
+def straight_line(
+    inputs: tuple[Any, ...], output: Any, read: Callable[[int, int], str], *, branches: bool = True
+) -> tuple[list[str], list[str]]:
     """Lines that compute a dense vector, and the names of its elements.
 
     Parameters
     ----------
     read
         How an element of an input is read: text from the number of the input and of the element.
+    branches
+        Whether choices are branches; else `where` must be in scope.
     """
     function = ca.Function("straight_line", list(inputs), [ca.densify(output)])
-    tape = _Tape()
+    tape = _Tape(branches=branches)
     where: dict[int, int] = {}
     results: dict[int, int] = {}
     for k in range(function.n_instructions()):
@@ -154,7 +173,7 @@ def straight_line(inputs: tuple[Any, ...], output: Any, read: Callable[[int, int
 
 
 def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any = None) -> str:
-    """Python source of ``name(t, x, u, p, out)``, which writes a dense output vector.
+    """Python source of ``name(t, x, u, p, out)``, which writes a dense output vector; `SCOPE` is what it needs.
 
     It returns 1 where one of ``pivots`` is not positive (the outputs are then worthless), else 0.
     """
@@ -163,7 +182,7 @@ def emit(name: str, inputs: tuple[Any, Any, Any, Any], output: Any, pivots: Any 
     def read(argument: int, element: int) -> str:
         return "t" if argument == 0 else f"{'txup'[argument]}[{element}]"
 
-    body, results = straight_line(inputs, ca.vertcat(ca.densify(ca.vec(output)), pivots), read)
+    body, results = straight_line(inputs, ca.vertcat(ca.densify(ca.vec(output)), pivots), read, branches=False)
     n_out = output.numel()
     checks = [f"{result} > 0.0" for result in results[n_out:]]
     if checks:

@@ -10,9 +10,10 @@ from saltus.engine import _layout as L
 from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs, shift, unit_length
 from saltus.engine._forces import set_gates
-from saltus.engine._guards import EPSILON, arm, floor_of, guards, kinematics, sizes, slip_speed, slopes
+from saltus.engine._guard_values import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
+from saltus.engine._slides import slip_speed
 from saltus.engine._status import TERMINAL
 
 # A start this near to the ground, or with a velocity this small, is on it or at rest (m, m/s).
@@ -271,6 +272,17 @@ def ask_controller(I, D, t, y):
 
 
 @compiled
+def _changed(I, D):
+    """Whether a sample, at which nothing else happens, changed any input; if none, the mode goes on as it was."""
+    alone = I[L.ENTRY] == L.CAUSE_SAMPLE and D[I[L.EVENT] + L.E_CAUSE] == L.CAUSE_SAMPLE and I[L.COMMANDED] == 0
+    changed = not alone
+    for i in range(I[L.NU]):
+        if D[I[L.U] + i] != D[I[L.U_BEFORE] + i]:
+            changed = True
+    return changed
+
+
+@compiled
 def enter(I, D, events):
     """Inputs, next mode, first stage and guards; then the event that led here is complete.
 
@@ -285,6 +297,8 @@ def enter(I, D, events):
     if I[L.ENTRY] == L.CAUSE_COMMAND:
         flags_of_closed(I)
     presume(I, D)
+    for i in range(I[L.NU]):
+        D[I[L.U_BEFORE] + i] = D[I[L.U] + i]
     code = ask_controller(I, D, t, y)
     if code != 0:
         return code
@@ -300,7 +314,10 @@ def enter(I, D, events):
         if code != 0:
             return code
         presume(I, D)
-    if I[L.NUNIT] > 0:
+    if I[L.NUNIT] > 0 and not _changed(I, D):
+        for unit in range(I[L.NUNIT]):
+            I[I[L.STATUS] + unit] = I[I[L.WAS] + unit]
+    elif I[L.NUNIT] > 0:
         code = choose(I, D, t)
         if code != 0:
             return code

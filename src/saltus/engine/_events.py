@@ -10,9 +10,11 @@ from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, SPACE, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._flow import flow
-from saltus.engine._guards import aim, guard_at, guards, kinematics, same_time, slip_speed
+from saltus.engine._guard_values import guards, kinematics
+from saltus.engine._guards import guard_at, same_time
 from saltus.engine._impact import impact, stop_at_start, stop_turning
 from saltus.engine._record import counts, open_event
+from saltus.engine._slides import aim, slip_speed
 from saltus.engine._status import TERMINAL
 from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
 

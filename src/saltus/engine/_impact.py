@@ -9,7 +9,9 @@ from saltus.contact._unit import GRIP, JOINT, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._flow import shift, unit_length
 from saltus.engine._forces import eliminate
-from saltus.engine._guards import EPSILON, kinematics, same_time, sizes, slip_speed
+from saltus.engine._guard_values import EPSILON, kinematics, sizes
+from saltus.engine._guards import same_time
+from saltus.engine._slides import slip_speed
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
 

@@ -89,6 +89,7 @@ class _Replay:
             T.DTAU: nz, T.FORCES: nr * (nz + 1), T.COEF_P: int(I[L.NUNIT]) * L.COEFFICIENTS * n_p,
             T.LIMIT_P: nu * n_p, T.TIMES: len(run.event_rows) * nz, T.TANGENT: nx * (nz + 1), T.RATE: ny,
             T.RATE_AFTER: ny, T.RESULT: nx, T.SPARE: nu + nm, T.SINCE: 1, T.UNTIL: 1,
+            T.KEPT: T.MOST_PLACES,
         }  # fmt: skip
         self.Q = np.zeros(T.Q_END + T.SPEC_WIDTH * nc, dtype=np.int64)
         end = len(D)
@@ -167,9 +168,16 @@ def _refuse_slips_in_space(run: Trajectory) -> None:
             )
 
 
+def _refuse_rough_control(run: Trajectory) -> None:
+    """What a controller reads in steps has slopes of zero or of infinity."""
+    if run.control.rough:
+        raise InputError(f"a run of {run.system.name} with {run.control.name} has no derivative: {run.control.rough}")
+
+
 def sensitivity(run: Trajectory, since: float | None, until: float | None) -> Sensitivity:
     """Differentiate a run from one time to another."""
     _refuse_slips_in_space(run)
+    _refuse_rough_control(run)
     for name, value in (("since", since), ("until", until)):
         if value is not None and not run.start_time <= value <= run.end_time:
             raise InputError(f"{name} must lie between {run.start_time:g} and {run.end_time:g} s, got {value!r}")
@@ -193,6 +201,7 @@ def sensitivity(run: Trajectory, since: float | None, until: float | None) -> Se
 def saltation(run: Trajectory, event: int) -> np.ndarray:
     """The saltation matrix of one event."""
     _refuse_slips_in_space(run)
+    _refuse_rough_control(run)
     count = len(run.event_rows)
     if not isinstance(event, int) or not -count <= event < count:
         raise InputError(f"the run has {count} events, so there is no event {event!r}")

@@ -89,6 +89,7 @@ _DOUBLES = [
     "LAM",  # contact forces at the stages
     "DENSE",  # coefficients of the dense output
     "U",
+    "U_BEFORE",  # as they were before a sample
     "MEM",
     "P",
     "DATA",

@@ -27,12 +27,11 @@ from saltus._native import (
     files_digest,
     function_digest,
 )
-from saltus._sincos import sincos
 from saltus.contact import plastic
 from saltus.contact._unit import GROUND, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose_part
-from saltus.engine._emit import emit
+from saltus.engine._emit import SCOPE, emit
 from saltus.engine._flow import flow_part
 from saltus.engine._guards import locate_part, screen_part
 from saltus.engine._impact import impact_part
@@ -251,7 +250,7 @@ def _program_of(system: HybridSystem, write: Callable[[HybridSystem], dict[str, 
         for name, source in sources.items():
             if not system.units and name == "terms":
                 continue
-            scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos}
+            scope: dict[str, Any] = {"__name__": __name__, **SCOPE}
             exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
             kernels[name] = compile_entry(
                 scope[name], KERNEL, f"{system.name}-{name}", source + _SINCOS_KEY + ca.CasadiMeta.version()
@@ -327,7 +326,7 @@ def _new_arenas(
     doubles = {
         "Y": ny, "YN": ny, "YS": ny, "LOW": ny, "LOWN": ny, "YD": ny, "KD": ny, "LAMD": nr,
         "K": tableau.evaluations * ny, "LAM": tableau.evaluations * nr, "DENSE": tableau.coefficients * ny, "U": nu,
-        "MEM": memory,
+        "U_BEFORE": nu, "MEM": memory,
         "P": len(m.parameters), "DATA": data, "COEF": L.COEFFICIENTS * nunit, "LIMIT": nu, "BREAKS": breaks,
         "W": nq, "W_ACC": nv, "W_POWER": 2, "W_MJ": nr * nv, "W_A": nr * nr,
         "W_B": nr, "W_V": nr, "W_MQ": nq * nr if m.quaternions else 0, "GAP": nr, "GAP_V": nr, "GAP_REACH": nunit,

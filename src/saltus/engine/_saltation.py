@@ -13,7 +13,7 @@ from saltus.engine._entry import flags_of_closed
 from saltus.engine._events import meet, side_of
 from saltus.engine._flow import flow
 from saltus.engine._forces import eliminate, make_plan
-from saltus.engine._guards import arm, kinematics
+from saltus.engine._guard_values import arm, kinematics
 from saltus.engine._impact import impact
 from saltus.engine._status import COLLAPSE
 from saltus.engine._variation import (

@@ -7,7 +7,8 @@ from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
 from saltus.engine._flow import energies, flow, unit_length
 from saltus.engine._forces import make_plan
-from saltus.engine._guards import aim, kinematics
+from saltus.engine._guard_values import kinematics
+from saltus.engine._slides import aim
 from saltus.engine._tableau import dense_at
 
 PLACES, STATES, EVERYTHING = range(3)

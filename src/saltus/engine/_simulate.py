@@ -123,6 +123,8 @@ def simulate(
     _check_start(system, gaps, own)
     _check_grips(system, statuses, x0)
     check_slips(system, x0)
+    if control.check_start is not None:
+        control.check_start(x0, statuses, system.parameter_values)
     integrals = counts_work(system, control)
     I, D = arenas(system, method, control.data.size, control.memory.size, control.breaks.size, integrals)
     _fill(I, D, control, x0, start, until, rtol, atol, max_step, first_step)

@@ -8,8 +8,8 @@ controller; some have one more, for time.
 (
     NZ, NP, NC, NM, NEVENT, DERIVATIVES, SLOPES, ONLY, BLIND, SKIP, STRUCK,
     TABLEAU, PHI, STAGE, NEXT, KZ, CU, INPUTS, HELD, MEMORY, MEMORY_NEXT, MEMORY_BASE, DER, SLOPE, EXT, DTAU, FORCES,
-    COEF_P, LIMIT_P, TIMES, TANGENT, RATE, RATE_AFTER, RESULT, SPARE, SINCE, UNTIL, SPEC, Q_END,
-) = range(39)  # fmt: skip
+    COEF_P, LIMIT_P, TIMES, TANGENT, RATE, RATE_AFTER, RESULT, SPARE, SINCE, UNTIL, KEPT, SPEC, Q_END,
+) = range(40)  # fmt: skip
 
 # Places of a controller's parameter: the break that it moves, how many numbers it is, and where they are.
 SPEC_WIDTH, MOST_PLACES = 6, 4

@@ -10,6 +10,7 @@ from saltus.engine._variation import (
     CU,
     DIFFERENCE,
     HELD,
+    KEPT,
     LIMIT_P,
     MEMORY,
     MEMORY_BASE,
@@ -48,49 +49,77 @@ def _ask(I, D, Q, t, y):
 
 
 @compiled
-def _shift(I, D, Q, column, amount, y):
-    """Move one of what inputs depend on: state, parameter, controller's parameter, memory; returns its size."""
+def _number(I, Q, column, k, y):
+    """Where the k-th number is of one of what inputs depend on: state, parameter, controller's parameter, memory."""
     nx, n_p, nc = I[L.NX], Q[NP], Q[NC]
     if column < nx:
-        D[y + column] += amount
-        return max(1.0, abs(D[y + column]))
+        return y + column
     column -= nx
     if column < n_p:
-        D[I[L.P] + column] += amount
-        return max(1e-3, abs(D[I[L.P] + column]))
+        return I[L.P] + column
     column -= n_p
     if column < nc:
-        spec = Q[SPEC] + SPEC_WIDTH * column
-        size = 1e-3
-        for k in range(Q[spec + 1]):
-            place = I[L.DATA] + Q[spec + 2 + k]
-            D[place] += amount
-            size = max(size, abs(D[place]))
-        return size
-    column -= nc
-    if column < Q[NM]:
-        D[Q[MEMORY_BASE] + column] += amount
-        return max(1.0, abs(D[Q[MEMORY_BASE] + column]))
-    return 1.0
+        return I[L.DATA] + Q[Q[SPEC] + SPEC_WIDTH * column + 2 + k]
+    return Q[MEMORY_BASE] + column - nc
 
 
 @compiled
-def _difference(I, D, Q, t, y, ys, c, columns, step, out):
-    """Add a column of the derivatives of inputs and memory, by differences of one step."""
+def _numbers(I, Q, column):
+    """How many numbers that is; time, the last, is none of them."""
+    named = column - I[L.NX] - Q[NP]
+    if 0 <= named < Q[NC]:
+        return Q[Q[SPEC] + SPEC_WIDTH * named + 1]
+    return 1 if named < Q[NC] + Q[NM] else 0
+
+
+@compiled
+def _size(I, D, Q, column, y):
+    """How large it is, for the step of a difference."""
+    named = column - I[L.NX] - Q[NP]
+    size = 1e-3 if column >= I[L.NX] and named < Q[NC] else 1.0
+    for k in range(_numbers(I, Q, column)):
+        size = max(size, abs(D[_number(I, Q, column, k, y)]))
+    return size
+
+
+@compiled
+def _difference(I, D, Q, t, ys, c, columns, step, out):
+    """A column of the derivatives of inputs and memory, by differences of one step."""
     never_inline()
-    nu, nm, nx = I[L.NU], Q[NM], I[L.NX]
+    nu, nm, count = I[L.NU], Q[NM], _numbers(I, Q, c)
+    for j in range(count):
+        D[Q[KEPT] + j] = D[_number(I, Q, c, j, ys)]
     for k in range(4):
         amount = offset(k) * step
-        _shift(I, D, Q, c, amount, ys)
+        for j in range(count):
+            D[_number(I, Q, c, j, ys)] = D[Q[KEPT] + j] + amount
         _ask(I, D, Q, t + amount if c == columns - 1 else t, ys)
-        _shift(I, D, Q, c, -amount, ys)
-        for i in range(nu):
-            D[out + i] += weight(k) / step * D[I[L.U] + i]
-        for m in range(nm):
-            D[out + nu + m] += weight(k) / step * D[I[L.MEM] + m]
-    # adding and taking away may have left a rounding
-    if c < nx:
-        D[ys + c] = D[y + c]
+        for i in range(nu + nm):
+            value = D[I[L.U] + i] if i < nu else D[I[L.MEM] + i - nu]
+            # what is the same at all points has a difference of zero, to the last bit
+            if k == 0:
+                D[out + i] = value
+            elif k == 1:
+                D[out + i] = 8.0 * (D[out + i] - value)
+            else:
+                D[out + i] += value if k == 3 else -value
+    for i in range(nu + nm):
+        D[out + i] /= 12.0 * step
+    # back to the last bit: a memory may count, and what is left of one by a rounding is none
+    for j in range(count):
+        D[_number(I, Q, c, j, ys)] = D[Q[KEPT] + j]
+
+
+@compiled
+def _rests(I, Q, D, c):
+    """Whether a memory depends on nothing that a run began with: it may count, and then has no slope either."""
+    m = c - I[L.NX] - Q[NP] - Q[NC]
+    if not 0 <= m < Q[NM]:
+        return False
+    largest = 0.0
+    for k in range(Q[NZ]):
+        largest = max(largest, abs(D[Q[MEMORY] + k * Q[NM] + m]))
+    return largest == 0.0
 
 
 @compiled
@@ -114,16 +143,14 @@ def control_matrix(I, D, Q, t, y):
         out = Q[CU] + c * high
         for i in range(high):
             D[out + i] = 0.0
-        if Q[BLIND] == 1 and nx <= c < nx + n_p:
+        if (Q[BLIND] == 1 and nx <= c < nx + n_p) or _rests(I, Q, D, c):
             continue
-        step = DIFFERENCE * _shift(I, D, Q, c, 0.0, ys)
+        step = DIFFERENCE * _size(I, D, Q, c, ys)
         for _ in range(5):
             # differences of two steps agree where the function is smooth on their scale
             coarse, fine = 0.0, 0.0
-            for i in range(high):
-                D[out + i] = D[Q[SPARE] + i] = 0.0
-            _difference(I, D, Q, t, y, ys, c, columns, step, out)
-            _difference(I, D, Q, t, y, ys, c, columns, step / 16.0, Q[SPARE])
+            _difference(I, D, Q, t, ys, c, columns, step, out)
+            _difference(I, D, Q, t, ys, c, columns, step / 16.0, Q[SPARE])
             for i in range(high):
                 coarse = max(coarse, abs(D[out + i] - D[Q[SPARE] + i]))
                 fine = max(fine, abs(D[Q[SPARE] + i]))

@@ -32,7 +32,8 @@ from saltus.engine import _layout as L
 from saltus.engine import _many as M
 from saltus.engine._emit import straight_line
 from saltus.engine._events import ulp
-from saltus.engine._guards import clear, floor_of, longest_step, resolved
+from saltus.engine._guard_values import floor_of
+from saltus.engine._guards import clear, longest_step, resolved
 from saltus.engine._status import EVENTS_FULL, INTERRUPTED, PAUSED
 from saltus.engine._stepsize import grown, shrunk
 from saltus.engine._tableau import Tableau, find_method

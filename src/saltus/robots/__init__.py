@@ -54,8 +54,9 @@ def put(name: str, world: World, **parameters: float) -> HybridSystem:
         raise InputError(f"a world is made by saltus.ladder, saltus.rope or saltus.World, got {world!r}")
     if not takes_worlds(module):
         raise InputError(f"robot {name} is not one that is put into worlds")
-    system = find_robot(f"{name}@{world.shape}").with_parameters(**world.parameters, **parameters)
-    made: HybridSystem = module.in_world(system, world)
+    system = find_robot(f"{name}@{world.shape}").with_parameters(**{**world.parameters, **parameters})
+    # parameters may have moved bars
+    made: HybridSystem = module.in_world(system, World.of(system.values) if parameters else world)
     return made
 
 

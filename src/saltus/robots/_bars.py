@@ -62,15 +62,21 @@ def clear_of(held: Held, links: Mapping[str, tuple[Point, Point]], radius: Any, 
 
 
 def fallen(held: Held, hands: Sequence[Point]) -> tuple[Guard, ...]:
-    """The guard that ends a run in which every hand is below every bar."""
+    """The guard that ends a run in which every hand is below every bar, or below the rope."""
     if not held.centres:
-        return ()
-    lowest, highest = held.centres[0][1], hands[0].position[1]
+        above = [held.holds[0].above(hand.position) for hand in hands]  # type: ignore[attr-defined]
+        return (Guard("fell", _largest(above) + FALLEN, "terminal", "down", "all hands are below the rope"),)
+    lowest, highest = held.centres[0][1], _largest([hand.position[1] for hand in hands])
     for centre in held.centres[1:]:
         lowest = ca.fmin(lowest, centre[1])
-    for hand in hands[1:]:
-        highest = ca.fmax(highest, hand.position[1])
     return (Guard("fell", highest - lowest + FALLEN, "terminal", "down", "all hands are below all bars"),)
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    largest = values[0]
+    for value in values[1:]:
+        largest = ca.fmax(largest, value)
+    return largest
 
 
 def between(system: HybridSystem, bar: int, other: int | None = None) -> dict[str, float]:

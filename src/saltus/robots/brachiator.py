@@ -84,7 +84,9 @@ def build(world: str = "3") -> HybridSystem:
 
 def in_world(system: HybridSystem, world: World) -> HybridSystem:
     """The robot at rest with hands on the first two bars, or hanging straight down from the only one or from a rope."""
-    world.check(system.values["L1"] + system.values["L2"], system.values["bar_radius"])
+    one, two = system.values["L1"], system.values["L2"]
+    bent = math.cos(min(system.values["elbow_stop"], math.pi))
+    world.check(one + two, system.values["bar_radius"], math.sqrt(one**2 + two**2 + 2 * one * two * bent))
     if world.rope is not None:
         return system.with_start({"y": world.rope[0]})
     return system.with_start(between(system, 1, 0) if len(world.bars) > 1 else between(system, 0))

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import Grip
+from saltus.contact import Grip, World
 from saltus.contact._grip import CLOSED
 from saltus.engine import Trajectory
 from saltus.engine import _layout as L
@@ -46,7 +46,7 @@ class Swing:
     peak_speed
         Largest speed of a joint that is driven, rad/s.
     back_swings
-        How often the centre of mass swung back.
+        How often the centre of mass swung back, away from where the bars lead; on a rope, from where the hand caught.
     approach
         From which side the hand that caught came: below, side or above.
     met_bar
@@ -111,17 +111,33 @@ def swings_to_dict(run: Trajectory) -> dict[str, Any]:
     }
 
 
+def holds_a_rope(system: HybridSystem) -> bool:
+    """Whether what hands hold is a rope."""
+    return World.of(system.values) is not None and not len(_centres(system))
+
+
 def fell(run: Trajectory) -> bool:
     """Whether no hand holds anything at the end."""
     return not bool((run.arc_statuses[-1, _hands(run.system)] == CLOSED).any())
 
 
 def _reached(run: Trajectory, found: list[Swing]) -> bool:
-    """Whether the last bar was caught; on a rope, whether every swing was."""
+    """Whether the last bar was caught, or held from the start.
+
+    On a rope, which has no end, whether something was caught and the robot still holds: a swing that the end of the run
+    cut short is no failure there.
+    """
     count = len(_centres(run.system))
     if not count:
-        return bool(found) and all(swing.caught for swing in found)
-    return any(swing.bar == count - 1 for swing in found)
+        return any(swing.caught for swing in found) and not fell(run)
+    if any(swing.bar == count - 1 for swing in found):
+        return True
+    # a run may begin there
+    hands = _hands(run.system)
+    rows = [run.system.first_rows[hand] for hand, status in zip(hands, run.arc_statuses[0, hands], strict=True)
+            if status == CLOSED]  # fmt: skip
+    away = [run.mesh.positions[0, row : row + 2] - _centres(run.system)[-1] for row in rows]
+    return any(math.hypot(*one) <= run.system.values["capture"] * (1 + 1e-9) for one in away)
 
 
 def _hands(system: HybridSystem) -> list[int]:
@@ -130,8 +146,8 @@ def _hands(system: HybridSystem) -> list[int]:
 
 def _centres(system: HybridSystem) -> np.ndarray:
     """Centres of all bars, m, a row each."""
-    names = [name for name in system.values if name.startswith("bar") and name.endswith("_x")]
-    return np.array([(system.values[name], system.values[f"{name[:-1]}y"]) for name in names]).reshape(-1, 2)
+    world = World.of(system.values)
+    return np.array(() if world is None else world.bars).reshape(-1, 2)
 
 
 def _swing(run: Trajectory, first: int, after: int, begins: list[float], hands: list[int], closed: np.ndarray) -> Swing:
@@ -153,6 +169,9 @@ def _swing(run: Trajectory, first: int, after: int, begins: list[float], hands: 
         names = [system.units[hand].name for hand in hands]
         impulse = {name: math.hypot(event.impulse[f"{name}.x"], event.impulse[f"{name}.y"]) for name in names}
         bar, approach = _approach(run, rows[1 - held], steps)
+    # while a hand droops in its claw nothing is held, and nothing swings
+    loose = np.flatnonzero(~closed[first:after].any(axis=1))
+    drooped = int(np.searchsorted(run.step_rows[steps, L.S_ARC], first + loose[-1] + 1)) if loose.size else 0
     moving = [system.mechanism.velocity_index(name) for name in _driven(system)]
     nq = system.mechanism.nq
     return Swing(
@@ -166,7 +185,7 @@ def _swing(run: Trajectory, first: int, after: int, begins: list[float], hands: 
         mean_torque=float(inputs @ lengths / lengths.sum()) if lengths.sum() > 0 else 0.0,
         peak_force=float(forces.max(initial=0.0)),
         peak_speed=float(np.abs(states[:, [nq + k for k in moving]]).max(initial=0.0)),
-        back_swings=_back_swings(system, states, rows[held]),
+        back_swings=_back_swings(system, states[drooped:], rows[held], _side(run, rows, held, steps, caught)),
         approach=approach,
         met_bar=any(event.guard.endswith("meets a bar") and start <= event.t <= end for event in run.events),
     )
@@ -191,9 +210,23 @@ def _approach(run: Trajectory, row: int, steps: np.ndarray) -> tuple[int | None,
     return bar, "below" if -135 <= angle <= -45 else "above" if 45 <= angle <= 135 else "side"
 
 
-def _back_swings(system: HybridSystem, states: np.ndarray, row: int) -> int:
+def _side(run: Trajectory, rows: list[int], held: int, steps: np.ndarray, caught: bool) -> float:
+    """To which side the next bar is, 1 or -1; on a rope, to which side the free hand is where it caught."""
+    if not len(steps):
+        return 1.0
+    places = run.mesh.positions[steps[-1] + 1]
+    hand, free = (places[row : row + 2] for row in (rows[held], rows[1 - held]))
+    centres = _centres(run.system)
+    way = free[0] - hand[0] if caught else 1.0
+    if len(centres) > 1:
+        bar = min(int(np.linalg.norm(centres - hand, axis=1).argmin()), len(centres) - 2)
+        way = centres[bar + 1, 0] - centres[bar, 0]
+    return -1.0 if way < 0 else 1.0
+
+
+def _back_swings(system: HybridSystem, states: np.ndarray, row: int, side: float) -> int:
     """How often the centre of mass swings back about the hand that holds, by more than a little."""
-    angle = np.unwrap(np.array(_angle(system, row).map(len(states))(states.T, _tiled(system, len(states))))[0])
+    angle = side * np.unwrap(np.array(_angle(system, row).map(len(states))(states.T, _tiled(system, len(states))))[0])
     count, turned, highest = 0, False, angle[0] if len(angle) else 0.0
     lowest = highest
     for value in angle:
