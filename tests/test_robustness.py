@@ -176,6 +176,16 @@ def test_ladders_have_gaps_of_their_own_and_end_on_their_last_bar():
     assert trials.drawn["spacing"] == pytest.approx(gaps.mean(axis=1))
 
 
+@pytest.mark.parametrize("task", ["swing", "swing-up", "ladder"])
+def test_links_too_short_for_usual_gaps_swing_over_their_own(task):
+    small = saltus.robots.brachiator(L1=0.2, L2=0.2, r1=0.1, r2=0.1)
+    made = try_swings(small, task, mixes=SwingMixes(count=2, spacing=(0.25, 0.3)), bars=3, limit=0.3)
+    one, two = ([made.batch.parameters[f"bar{k}_{axis}"] for axis in "xy"] for k in (0, 1))
+    gaps = np.hypot(*np.subtract(two, one))
+    assert np.all((gaps >= 0.25) & (gaps <= 0.3))
+    assert set(made.status) <= {"finished", "terminal"}
+
+
 def test_swing_ups_begin_at_rest_below_one_bar():
     trials = try_swings("brachiator", "swing-up", mixes=SwingMixes(count=2), limit=6.0)
     assert trials.success.all()
@@ -201,6 +211,7 @@ def test_swing_ups_begin_at_rest_below_one_bar():
         (("brachiator", "swing", None, 3), {}, "mixes are a saltus.studies.SwingMixes"),
         (("brachiator", "swing", None, SwingMixes(spacing=(0.75, 0.95))), {}, "both links of brachiator reach 0.8 m"),
         (("brachiator", "swing", None, SwingMixes(spacing=(0.01, 0.02))), {}, "thick"),
+        (("brachiator", "swing", None, SwingMixes(spacing=(0.05, 0.06))), {}, "stay at least 0.06972 m apart"),
         (("brachiator", "swing"), {"motor": 3}, "motor is a saltus.control.Motor"),
         (("brachiator", "swing"), {"gripper": "real"}, "gripper is a saltus.control.Gripper"),
         (("brachiator", "swing"), {"limit": -1.0}, "limit is a time"),
@@ -345,6 +356,15 @@ def test_the_verb_tells_what_the_library_does(capsys, tmp_path):
         "brachiator-robustness.json",
         "brachiator-robustness-rates.png",
     }
+
+
+def test_the_verb_prints_torques_that_were_asked_for(capsys, tmp_path):
+    code, out, _ = called(capsys, "--mixes", "2", "--seed", "8", "--torques", "--out", str(tmp_path))
+    made = try_swings("brachiator", mixes=SwingMixes(count=2, seed=8), torques=True)
+    told = " / ".join(f"{value:.2f}" for value in made.quantiles("mean_torque").values())
+    assert code == 0
+    assert "N m" in out
+    assert told in " ".join(out.split())
 
 
 def test_the_verb_tunes_on_other_mixes(capsys, tmp_path):

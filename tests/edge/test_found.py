@@ -260,3 +260,29 @@ def test_thruster_and_welded_mass():
     # energy: the force's work is 3 N times the height of the nozzle
     angle, rate = run.final["angle"], run.final["dangle"]
     assert 0.5 * inertia * rate**2 == pytest.approx(3.0 * math.sin(angle), rel=1e-9)
+
+
+@pytest.mark.parametrize("angle", [0.5, 0.7])
+def test_joint_that_gives_way_right_before_a_break(angle):
+    # its rate is then made of nothing but what holding the hand in its place leaves of rounding
+    robot, length, turn = saltus.robots.brachiator(elbow_coulomb=0.3), 0.8, angle + math.pi
+    start = {
+        "theta1": turn, "theta2": 0.0, "x": 0.55 - length * math.sin(turn), "y": length * math.cos(turn),
+        "dtheta1": 0.3, "dx": -0.3 * length * math.cos(turn), "dy": -0.3 * length * math.sin(turn),
+    }  # fmt: skip
+
+    def hung(*breaks):
+        nothing = Schedule.steps((0.0, *breaks), [0.0] * (1 + len(breaks)))
+        return saltus.simulate(robot, start, mode={"A": "open", "B": "closed"}, controller=nothing, until=1.0)
+
+    whole = hung()
+    gives_way = [event.t for event in whole.events if event.guard == "theta2.limit+"]
+    assert gives_way
+    for late in (1e-10, 3e-10, 1e-9, 3e-9, 1e-8, 2e-8, 9e-8, 2e-7):
+        broken = hung(*(t + late for t in gives_way))
+        assert causes(broken) == causes(whole)
+        assert broken.final == pytest.approx(whole.final, abs=1e-11)
+
+
+def causes(run):
+    return [(event.guard, event.mode_after) for event in run.events]

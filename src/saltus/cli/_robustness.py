@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TRAINING = 60
 
 COLUMNS = ("setting", "done", "95 % interval", "time 50/95/100 %, s", "left at the catch 50/95/100 %, J", "else")
+TORQUES = "mean torque 50/95/100 %, N m"
 
 
 @app.command("robustness")
@@ -111,7 +112,7 @@ def robustness_command(
         return
     if tuned is not None:
         _print_tuned(tuned)
-    print_table(COLUMNS, _rows(made), f"{robot}: {_in_words(asked.mixes)}")
+    print_table(_columns(made), _rows(made), f"{robot}: {_in_words(asked.mixes)}")
     for line in _worst_in_words(made):
         print(line)
     for path in files:
@@ -288,6 +289,15 @@ def _energy(asked: _Asked) -> Any:
     return made
 
 
+def _with_torques(made: Mapping[str, SwingTrials]) -> bool:
+    return any(one.mean_torque is not None for one in made.values())
+
+
+def _columns(made: Mapping[str, SwingTrials]) -> tuple[str, ...]:
+    """Of the table of outcomes; torques only where they were asked for."""
+    return (*COLUMNS[:-1], TORQUES, COLUMNS[-1]) if _with_torques(made) else COLUMNS
+
+
 def _rows(made: Mapping[str, SwingTrials]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for name, one in made.items():
@@ -300,6 +310,7 @@ def _rows(made: Mapping[str, SwingTrials]) -> list[tuple[str, ...]]:
                 f"{low:.1%} to {high:.1%}",
                 _three(one.quantiles("time")),
                 _three(one.quantiles("residual")),
+                *((_three(one.quantiles("mean_torque")),) if _with_torques(made) else ()),
                 ", ".join(f"{n} {what}" for what, n in others.items()),
             )
         )
@@ -366,7 +377,7 @@ def _figures(made: Mapping[str, SwingTrials]) -> dict[str, tuple[Any, str]]:
 
 
 def _report(document: Document, made: Mapping[str, SwingTrials], tuned: Tuned | None, system: HybridSystem) -> None:
-    document.table("Outcomes", list(COLUMNS), _rows(made))
+    document.table("Outcomes", list(_columns(made)), _rows(made))
     document.figures("How often, and how", list(_figures(made).values()))
     if tuned is not None:
         rows = [(name, tuned.before[name], value) for name, value in tuned.gains.items()]

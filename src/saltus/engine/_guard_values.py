@@ -4,6 +4,7 @@ from saltus._native import call_kernel, compiled, never_inline
 from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values, on_ground
 from saltus.contact._unit import FORCE, KINEMATIC, NONE, REACH, SPEED
 from saltus.engine import _layout as L
+from saltus.engine._forces import eliminate
 from saltus.engine._slides import ending, first_speed, friction_of, turn_slides
 
 # The spacing of doubles near one.
@@ -110,11 +111,32 @@ def _acceleration_size(I, D):
 
 
 @compiled
+def _moved_with(I, D, row, sizes_of):
+    """How large the numbers are of which a row is made by moving the state onto the closed contacts.
+
+    A closed row that is off by its own rounding is put back by `project`, and that moves this row
+    too, even one that is made of nothing but a joint's own rate, which is zero as it turns.
+    """
+    never_inline()
+    n, nr, S, w = I[L.NACTIVE], I[L.NROW], I[L.SOLVE], I[L.NACTIVE] + 1
+    for i in range(n):
+        other = I[I[L.ACTIVE_ROW] + i]
+        for j in range(n):
+            D[S + i * w + j] = D[I[L.W_A] + other * nr + I[I[L.ACTIVE_ROW] + j]]
+        D[S + i * w + n] = D[I[L.W_A] + other * nr + row]
+    size = 0.0
+    if n > 0 and eliminate(I, D, n, False):
+        for i in range(n):
+            size += abs(D[S + i * w + n]) * D[sizes_of + I[I[L.ACTIVE_ROW] + i]]
+    return size
+
+
+@compiled
 def floor_of(I, D, slot, h):
     """Below this a guard cannot be told from zero: a few roundings of what it is made of.
 
     Forces are made of accelerations, which may cancel. Positions and speeds are also made of what
-    speeds and accelerations add to them in the time ``h``.
+    speeds and accelerations add to them in the time ``h``, and of what is moved with closed contacts.
     """
     never_inline()
     nunit, nr, unit = I[L.NUNIT], I[L.NROW], slot // L.SLOTS
@@ -133,9 +155,11 @@ def floor_of(I, D, slot, h):
     if stuff == REACH:
         # a hand is held where it was caught, which is at the edge to the rounding of that instant
         return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
-    size = D[I[L.SIZE] + place + nr] + h * _acceleration_size(I, D)
+    if I[I[L.GUARD_KIND] + slot] == NONE:
+        return 0.0
+    size = D[I[L.SIZE] + place + nr] + _moved_with(I, D, place, I[L.SIZE] + nr) + h * _acceleration_size(I, D)
     if stuff != SPEED:
-        size = D[I[L.SIZE] + place] + h * size
+        size = D[I[L.SIZE] + place] + _moved_with(I, D, place, I[L.SIZE]) + h * size
     return 16.0 * EPSILON * size
 
 

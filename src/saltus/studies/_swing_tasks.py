@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,20 +70,27 @@ def find_task(name: str) -> Task:
 
 
 def placed(robot: str | HybridSystem, task: Task, bars: int = BARS) -> HybridSystem:
-    """A robot in the world of a task, with parameters of its own, its bars 0.55 m apart; refused if it cannot do it."""
+    """A robot with its own parameters in the world of a task, level until mixes place bars; refused if it cannot."""
     if isinstance(bars, bool) or not isinstance(bars, int) or not 3 <= bars <= MOST_BARS:
         raise InputError(f"a ladder to climb has 3 to {MOST_BARS} bars, got {bars!r}")
     name, values = _named(robot)
     if not takes_worlds(load("robots", name)):
         raise InputError(f"{task.name} is for robots that swing from bars, such as brachiator, not for {name}")
+    gap = _nominal_gap(values)
     worlds = {
-        "swing": World(((-0.55, 0.0), (0.0, 0.0), (0.55, 0.0))),
-        "swing-up": World(((0.0, 0.0), (0.55, 0.0))),
-        "ladder": ladder(0.55, bars),
+        "swing": World(((-gap, 0.0), (0.0, 0.0), (gap, 0.0))),
+        "swing-up": World(((0.0, 0.0), (gap, 0.0))),
+        "ladder": ladder(gap, bars),
     }
     system = put(name, worlds[task.name], **values)
     _check(system)
     return system
+
+
+def _nominal_gap(values: Mapping[str, float]) -> float:
+    """From bar to bar before mixes place them, m; for links that do not span it, as large a part of their reach."""
+    reach = values.get("L1", 0.4) + values.get("L2", 0.4)
+    return 0.55 if reach > 0.55 else 0.55 / 0.8 * reach
 
 
 def _named(robot: str | HybridSystem) -> tuple[str, dict[str, float]]:
@@ -183,12 +191,15 @@ def _below(x: float, y: float, l1: float, l2: float) -> tuple[float, float]:
 
 
 def _check_gaps(system: HybridSystem, mixes: SwingMixes, places: np.ndarray) -> None:
-    """Refuse gaps that both links do not span, and bars that overlap."""
+    """Refuse gaps that both links do not span or, bent up to their stop, do not go into; and bars that overlap."""
     gaps = np.linalg.norm(np.diff(places, axis=1), axis=2)
-    reach, wide = system.values["L1"] + system.values["L2"], 2 * system.values["bar_radius"]
+    one, two, wide = system.values["L1"], system.values["L2"], 2 * system.values["bar_radius"]
+    bent = math.cos(min(system.values.get("elbow_stop", math.pi), math.pi))
+    reach, least = one + two, math.sqrt(max(one**2 + two**2 + 2 * one * two * bent, 0.0))
     for wrong, words in (
         (gaps >= reach, f"and both links of {system.name} reach {reach:g} m"),
         (gaps <= wide, f"and bars are {wide:g} m thick"),
+        (gaps < least, f"and hands of {system.name} stay at least {least:.4g} m apart"),
     ):
         if wrong.any():
             mix, gap = np.argwhere(wrong)[0]
