@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._native import CONTROL, Entry, compile_entry, compiled, function_digest
+from saltus._native import CONTROL, compile_entry, compiled, function_digest
 from saltus._sincos import sincos
 from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
@@ -114,7 +114,7 @@ class Control:
     @property
     def lasting(self) -> bool:
         """Whether many runs can share it: all of it is compiled, or there is nothing."""
-        return self.kind == L.PASSIVE or all(isinstance(part, Entry) for part in self.parts)
+        return self.kind == L.PASSIVE or not self.python
 
 
 class State:
