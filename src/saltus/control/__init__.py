@@ -24,6 +24,7 @@ from saltus.control.arm_swing import ArmSwing
 from saltus.control.constant import Constant
 from saltus.control.energy import Energy
 from saltus.control.feedback import Feedback
+from saltus.control.impulse import Impulse
 from saltus.control.lqr import LQR
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
@@ -37,6 +38,7 @@ from saltus.engine import Command
 from saltus.errors import SaltusError
 
 __all__ = [
+    "Impulse",
     "LQR",
     "PD",
     "ArmSwing",

@@ -32,11 +32,11 @@ from saltus.engine import _single as S
 from saltus.engine._single import BLOCK, call_move
 
 # In data: how many hands there are (two, or none), their units, how many bars and parameters of a mode; of the look
-# ahead: how many inputs, the limit, step length, steps, patience, what a full input costs, what a change of it costs,
+# ahead: how many inputs, the limit, step length, steps, patience, what a full input costs, what a change of it and a reversal cost,
 # whether the input that a table keeps is taken as it is; the delay of a release; how near the bar a hand is asked to
 # close. Addresses, as the bits of a number: of what looks at the state, of the grid's numbers.
 HANDS, FIRST, SECOND, BARS, PARAMETERS, INPUTS, LIMIT, LENGTH, STEPS, PATIENCE, EFFORT, CHANGE, KEPT, DELAY = range(14)
-NEAR, CAPTURE, BLENDS, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(14, 23)
+NEAR, REVERSAL, BLENDS, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(14, 23)
 
 # Of each hand: the address of its motion and of its parameters. Of each table: the hand that it is for, where its goal
 # is from it, addresses of its values and of its inputs.
@@ -48,10 +48,10 @@ HAND_DATA = TABLE
 
 # Memory: what is seen (both hands' places, both coordinates and rates); what is done (0 rest, 1 release, 2 swing);
 # which hands held, since when; the bar that is held; where the hand is, from how many samples; the last input; the
-# value that is expected; which table is used. Then room for a block and for parameters.
+# value that is expected; which table is used; the sign of the last input that was not zero. Then room for a block and for parameters.
 X1, Y1, X2, Y2, C0, C1, R0, R1 = range(8)
-STATE, HELD_BY, SINCE, HELD, PIVOT_X, PIVOT_Y, PLACED, INPUT, EXPECTED, USED = range(8, 18)
-ROOM = 18
+STATE, HELD_BY, SINCE, HELD, PIVOT_X, PIVOT_Y, PLACED, INPUT, EXPECTED, USED, SIGN = range(8, 19)
+ROOM = 19
 
 # Samples over which the place of the hand is averaged, at most.
 AVERAGED = 50.0
@@ -143,9 +143,13 @@ def _look_ahead(m, data, hand, tx, ty, side, one, two, share):
             value *= later
         value *= math.exp(-data[EFFORT] * length * steps * (u / limit) ** 2)
         score = value * (1.0 - data[CHANGE] * abs(u - side * m[INPUT]) / limit)
+        if u * side * m[SIGN] < 0.0:
+            score *= 1.0 - data[REVERSAL]
         if score > best:
             best, chosen, expected = score, u, value
     m[EXPECTED] = expected
+    if chosen != 0.0:
+        m[SIGN] = side * math.copysign(1.0, chosen)
     return side * chosen
 
 
@@ -221,7 +225,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
         if m[HELD_BY] != 3.0:
             m[PLACED] = 0.0
             m[HELD] = _nearest_bar(m[X1] if one else m[X2], m[Y1] if one else m[Y2], p, data)
-        m[HELD_BY], m[INPUT] = hand + 1.0, 0.0
+        m[HELD_BY], m[INPUT], m[SIGN] = hand + 1.0, 0.0, 0.0
     _follow(m, hand)
     ahead = int(m[HELD]) + 1
     if ahead >= int(data[BARS]):

@@ -71,6 +71,7 @@ class Policy:
     ahead: float = 0.04
     steps: int = 8
     change: float = 0.02
+    reversal: float = 0.0
     effort: float | None = None
     blend: bool = False
     lookahead: bool = False
@@ -157,12 +158,8 @@ class _Numbers:
         effort = float(recipe.get("effort", 0.0)) if policy.effort is None else policy.effort
         data[P.INPUTS], data[P.LIMIT], data[P.STEPS] = policy.inputs, limit, policy.steps
         data[P.LENGTH], data[P.PATIENCE] = policy.ahead / policy.steps, float(recipe.get("patience", math.inf))
-        data[P.EFFORT], data[P.CHANGE], data[P.DELAY], data[P.NEAR] = (
-            effort,
-            policy.change,
-            policy.release_delay,
-            policy.near,
-        )
+        data[P.EFFORT], data[P.CHANGE], data[P.REVERSAL] = effort, policy.change, policy.reversal
+        data[P.DELAY], data[P.NEAR] = policy.release_delay, policy.near
         data[P.KEPT] = float(recipe["name"] == "thesis" and not policy.lookahead)
         data[P.BLENDS] = float(policy.blend)
         data[P.LOOK] = self._look()

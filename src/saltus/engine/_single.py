@@ -1,7 +1,8 @@
 """Lanes in single precision: a block of copies of a mode of two coordinates, moved on until each has reached a goal.
 
 A block is rows of `BLOCK` numbers: both coordinates, both rates, the input, when the goal was reached (negative while
-it was not), what that was worth, what the first state costs, and the last accelerations. Loops over a row become vector instructions.
+it was not), what that was worth, what the first state costs, the last accelerations, and the largest value of what is
+watched. Loops over a row become vector instructions.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from saltus.engine._reduced import Reduced
 from saltus.errors import InputError
 
 BLOCK = 64
-Q0, Q1, V0, V1, U, HIT, WORTH, COST, A0, A1, ROWS = range(11)
+Q0, Q1, V0, V1, U, HIT, WORTH, COST, A0, A1, PEAK, ROWS = range(12)
 
 MOVE = types.int32(FLOATS, FLOATS, types.float32, types.int64)
 """move(W, p, h, steps) -> 0: a block of lanes moved on by steps of h seconds, each until it has reached the goal."""
@@ -61,7 +62,7 @@ _NUMBER = re.compile(r"(?<![\w.])(\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+)")
 
 @compiled
 def sincos_single(x):
-    """Sine and cosine by reduction to an eighth of a turn and polynomials: 2e-7 off at most up to some thousand turns."""
+    """Sine and cosine by polynomials on an eighth of a turn: off by 2e-7 at most up to some thousand turns."""
     always_inline()
     shift = single(12582912.0)  # leaves no room for a fraction
     k = x * single(0.63661977) + shift - shift
@@ -96,6 +97,8 @@ class Aim:
         Of reaching it there: likewise.
     cost
         Of the state in which a lane begins: likewise, or None.
+    watched
+        Whose largest value on the way is kept, an expression, or None.
     symbols
         Further parameters of these expressions; their values come after the mode's own.
     """
@@ -103,6 +106,7 @@ class Aim:
     goal: Any
     worth: Any
     cost: Any = None
+    watched: Any = None
     symbols: Any = field(default_factory=lambda: ca.SX.zeros(0))
 
 
@@ -132,6 +136,8 @@ def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, 
     ends = mode.stops if stops else ()
     for which, lower, upper in ends:
         outputs += [lower, upper, mode.stopped(which)]
+    if aim.watched is not None:
+        outputs.append(ca.SX(aim.watched))
     if not callable(aim.goal):
         outputs.append(ca.SX(aim.goal))
     lines, results = _lines(mode, aim, ca.vertcat(*outputs))
@@ -140,6 +146,9 @@ def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, 
         goal = "goal(q0, q1, v0, v1)"
         keys.append(_add(scope, "goal", aim.goal))
     body = _step(lines, results, [which for which, *_ in ends], goal, method)
+    if aim.watched is not None:
+        watched = results[2 + 4 * len(ends)]
+        body += [f"peak = {_at(PEAK)}", f"{_at(PEAK)} = peak if stay else max(peak, {watched})"]
     begins: list[str] = []
     if aim.cost is not None:
         begins = _only(mode, aim, aim.cost, "cost", COST, scope, keys)
