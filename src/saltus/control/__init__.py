@@ -38,7 +38,6 @@ from saltus.engine import Command
 from saltus.errors import SaltusError
 
 __all__ = [
-    "Impulse",
     "LQR",
     "PD",
     "ArmSwing",
@@ -54,6 +53,7 @@ __all__ = [
     "Feedback",
     "Gripper",
     "Hardware",
+    "Impulse",
     "Imu",
     "Linear",
     "LinearArc",

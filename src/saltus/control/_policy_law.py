@@ -32,9 +32,10 @@ from saltus.engine import _single as S
 from saltus.engine._single import BLOCK, call_move
 
 # In data: how many hands there are (two, or none), their units, how many bars and parameters of a mode; of the look
-# ahead: how many inputs, the limit, step length, steps, patience, what a full input costs, what a change of it and a reversal cost,
-# whether the input that a table keeps is taken as it is; the delay of a release; how near the bar a hand is asked to
-# close. Addresses, as the bits of a number: of what looks at the state, of the grid's numbers.
+# ahead: how many inputs, the limit, step length, steps, patience, what a full input costs, what its change and its
+# reversal cost, whether the input that a table keeps is taken as it is, and whether two tables are mixed; the delay of
+# a release; how near the bar a hand is asked to close. Addresses, as the bits of a number: of what looks at the state,
+# of the grid's numbers. Where tables and places of bars begin, and how many tables there are.
 HANDS, FIRST, SECOND, BARS, PARAMETERS, INPUTS, LIMIT, LENGTH, STEPS, PATIENCE, EFFORT, CHANGE, KEPT, DELAY = range(14)
 NEAR, REVERSAL, BLENDS, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(14, 23)
 
@@ -48,7 +49,8 @@ HAND_DATA = TABLE
 
 # Memory: what is seen (both hands' places, both coordinates and rates); what is done (0 rest, 1 release, 2 swing);
 # which hands held, since when; the bar that is held; where the hand is, from how many samples; the last input; the
-# value that is expected; which table is used; the sign of the last input that was not zero. Then room for a block and for parameters.
+# value that is expected; which table is used (which hand is ahead, while both hold); the sign of the last input that
+# was not zero. Then room for a block and for parameters.
 X1, Y1, X2, Y2, C0, C1, R0, R1 = range(8)
 STATE, HELD_BY, SINCE, HELD, PIVOT_X, PIVOT_Y, PLACED, INPUT, EXPECTED, USED, SIGN = range(8, 19)
 ROOM = 19
@@ -159,15 +161,9 @@ def _kept_input(m, data, side, one):
     whole, real = integers_at(bits_of(data[WHOLE])), floats_at(bits_of(data[REAL]))
     first = int(data[TABLE])
     U = floats_at(bits_of(data[first + ONE * one + ACTIONS]))
-    place = T.nearest(
-        whole,
-        real,
-        np.float32(side * m[C0]),
-        np.float32(side * m[C1]),
-        np.float32(side * m[R0]),
-        np.float32(side * m[R1]),
-    )
-    return side * float(U[place])
+    q0, q1 = np.float32(side * m[C0]), np.float32(side * m[C1])
+    v0, v1 = np.float32(side * m[R0]), np.float32(side * m[R1])
+    return side * float(U[T.nearest(whole, real, q0, q1, v0, v1)])
 
 
 @compiled

@@ -117,12 +117,11 @@ class Reach:
         ends = self._ends(mode)
         axes = []
         for name in names:
-            wanted = given.get(name, 50)
-            axes.append(
-                replace(wanted, name=name)
-                if isinstance(wanted, Axis)
-                else Axis(name, *ends[name][:2], wanted, ends[name][2])
+            wanted, (lower, upper, periodic) = given.get(name, 50), ends[name]
+            axis = (
+                replace(wanted, name=name) if isinstance(wanted, Axis) else Axis(name, lower, upper, wanted, periodic)
             )
+            axes.append(axis)
         made = tuple(axes)
         check_axes(made)
         return made

@@ -166,7 +166,7 @@ class Table:
         target.parent.mkdir(parents=True, exist_ok=True)
         new = target.with_name(f".new-{target.name}")
         with new.open("wb") as file:
-            np.savez(file, head=np.array(json.dumps(head)), **arrays)
+            np.savez(file, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
         new.replace(target)
         return target
 
@@ -221,7 +221,7 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 @compiled
 def place_on(count, closed, lower, per_unit, value):
-    """Where a number is on an axis: the place below, how many places on the next one is, and the share of the way to it.
+    """Where a number is on an axis: the place below, the step to the next one, and the share of the way to it.
 
     A number beyond the ends of an axis that does not close on itself is at the end.
     """
@@ -239,7 +239,7 @@ def place_on(count, closed, lower, per_unit, value):
 
 @compiled
 def between(V, low, d0, d1, d2, f0, f1, f2, f3):
-    """The value between sixteen states, linear in each coordinate: the first of them, steps to others, shares of the way."""
+    """The value between sixteen states, linear in each coordinate: the first, steps to others, shares of the way."""
     always_inline()
     one = np.float32(1.0)
     total = np.float32(0.0)

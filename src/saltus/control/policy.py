@@ -1,4 +1,4 @@
-"""The policy of tables [yang2016, 7.2]: looks one motion ahead with every input, and takes the one to the best state."""
+"""The policy of tables [yang2016, 7.2]: looks ahead with every input, and takes the one to the best state."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ class Policy:
         How many are tried, evenly from the limit on one side to that on the other: 3 to 64.
     ahead, steps
         How far the model is moved on, s, and in how many steps.
-    change
-        Share of a value that a change of the input by its limit costs: more makes fewer switches.
+    change, reversal
+        Share of a value that a change of the input by its limit costs, and one that reverses it: more makes fewer
+        switches.
     effort
         As in the recipe; that of the table if None.
     blend
-        Whether the values of the two nearest tables are mixed, by their distances from the bar; else the nearest counts.
+        Whether the values of the two nearest tables are mixed, by their distances from the bar; else one counts.
     lookahead
         Whether it looks ahead with a table that keeps inputs.
     release_delay
@@ -68,10 +69,10 @@ class Policy:
 
     tables: Table | str | Path | Sequence[Table | str | Path]
     inputs: int = 21
-    ahead: float = 0.04
-    steps: int = 8
-    change: float = 0.02
-    reversal: float = 0.0
+    ahead: float = 0.08
+    steps: int = 16
+    change: float = 0.0
+    reversal: float = 0.08
     effort: float | None = None
     blend: bool = False
     lookahead: bool = False
@@ -88,7 +89,7 @@ class Policy:
         for name in ("ahead", "near"):
             if not finite(getattr(self, name), f"policy: {name}") > 0:
                 raise InputError(f"policy: {name} must be positive, got {getattr(self, name):g}")
-        for name in ("change", "release_delay"):
+        for name in ("change", "reversal", "release_delay"):
             if finite(getattr(self, name), f"policy: {name}") < 0:
                 raise InputError(f"policy: {name} must not be negative, got {getattr(self, name):g}")
         if self.effort is not None and finite(self.effort, "policy: effort") < 0:
@@ -143,7 +144,7 @@ class _Numbers:
         grips = [unit.name for unit in self.system.units if isinstance(unit, Grip)]
         if len(grips) != 2 or "bar0_x" not in self.system.values:
             raise InputError(
-                f"policy: tables of hands are for robots with two grips among bars, not {self.system.name}"
+                f"policy: tables of hands are for robots with two grips among bars; {self.system.name} is none"
             )
         for table in self.tables:
             if table.goal is None:

@@ -1,4 +1,4 @@
-"""A mode with two degrees of freedom in its own two coordinates: what is left of a robot that hangs by a closed grip."""
+"""A mode with two degrees of freedom in its own two coordinates: what is left of a robot that hangs by a grip."""
 
 from __future__ import annotations
 

@@ -9,35 +9,51 @@ from saltus import registry
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._collocation import Arc, Motion, collocate, cut
+from saltus.optimize._impulses import Ranges, Swinger, Trials, random_impulses
+from saltus.optimize._inverse import Committee, GoodTrials, committee, hits, softest
 from saltus.optimize._mixes import Mixes, Robustness, robustness
 from saltus.optimize._polish import Polished, polish
 from saltus.optimize._problem import Problem, Stage, Trial
 from saltus.optimize._search import Best, Progress, read_best, search
+from saltus.optimize._value_iteration import Discounted, RandomActions, Sweep, train_table
 from saltus.optimize._verdict import Verdict, steps_table, torque_table, verdict
 from saltus.robots import find_robot
 
 __all__ = [
     "Arc",
     "Best",
+    "Committee",
+    "Discounted",
+    "GoodTrials",
     "Mixes",
     "Motion",
     "Polished",
     "Problem",
     "Progress",
+    "RandomActions",
+    "Ranges",
     "Robustness",
     "Stage",
+    "Sweep",
+    "Swinger",
     "Trial",
+    "Trials",
     "Verdict",
     "collocate",
+    "committee",
     "cut",
     "find_problem",
+    "hits",
     "polish",
     "problem_names",
+    "random_impulses",
     "read_best",
     "robustness",
     "search",
+    "softest",
     "steps_table",
     "torque_table",
+    "train_table",
     "verdict",
 ]
 

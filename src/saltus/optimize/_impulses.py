@@ -119,7 +119,9 @@ class Swinger:
         self.mode = reduced(robot, self.holds)
         self.limit = float(robot.input_limits[0])
         hand = self._hand
-        self.level = Block(self.mode, Aim(ca.fmax(-hand[1], AHEAD - hand[0]), ca.SX(1), watched=self._force), "leapfrog")
+        self.level = Block(
+            self.mode, Aim(ca.fmax(-hand[1], AHEAD - hand[0]), ca.SX(1), watched=self._force), "leapfrog"
+        )
         self._bar: Block | None = None
         self.capture = float(robot.values.get("capture", 0.025))
 
@@ -168,7 +170,9 @@ class Swinger:
         step: float = STEP, threads: int | None = None,
     ) -> Trials:  # fmt: skip
         """Make trials: to the level again, or to a bar on it, m ahead."""
-        given = np.broadcast_arrays(*(np.atleast_1d(np.asarray(one, dtype=float)) for one in (start, begin, size, length)))
+        given = np.broadcast_arrays(
+            *(np.atleast_1d(np.asarray(one, dtype=float)) for one in (start, begin, size, length))
+        )
         start, begin, size, length = (np.ascontiguousarray(one) for one in given)
         if not all(np.isfinite(one).all() for one in given):
             raise InputError("impulses: starts, times and sizes are finite numbers")
@@ -210,8 +214,9 @@ class Swinger:
         states = lanes[[S.Q0, S.Q1, S.V0, S.V1]]
         x, kinetic = self._ends(states)
         gone = np.where(reached, 0.0, np.nan)
+        start, begin, size, length = given
         return Trials(
-            *given, reached=reached, x=x + gone, time=when + gone, residual=kinetic + gone,
+            start, begin, size, length, reached=reached, x=x + gone, time=when + gone, residual=kinetic + gone,
             force=np.sqrt(peak) if bar is None else np.full(count, np.nan),
             miss=np.full(count, np.nan) if bar is None else np.sqrt(np.maximum(-peak, 0.0)),
         )  # fmt: skip

@@ -48,17 +48,18 @@ FROM_0, FROM_1, F0, F1, F2, F3, ROOM = range(S.ROWS, S.ROWS + 7)
 
 
 @compiled
-def _fill(W, G, whole, begin):
-    """Put the states of a tile from one on into a block: rates from a table of them, coordinates are there already."""
+def _fill(W, G, begin):
+    """Put the states of a tile from one on into a block: rates from a table of them, coordinates from their rows."""
     for l in range(BLOCK):
         W[S.V0 * BLOCK + l], W[S.V1 * BLOCK + l] = G[2 * (begin + l)], G[2 * (begin + l) + 1]
     for l in range(BLOCK):
+        W[S.Q0 * BLOCK + l], W[S.Q1 * BLOCK + l] = W[FROM_0 * BLOCK + l], W[FROM_1 * BLOCK + l]
         W[S.HIT * BLOCK + l] = np.float32(-1.0)
         W[S.A0 * BLOCK + l] = W[S.A1 * BLOCK + l] = np.float32(0.0)
 
 
 @compiled
-def _begin_tile(W, whole, real, i, j):
+def _begin_tile(W, real, i, j):
     """Both coordinates of all lanes."""
     q0 = real[T.LOWER] + np.float32(i) / real[T.PER_UNIT]
     q1 = real[T.LOWER + 1] + np.float32(j) / real[T.PER_UNIT + 1]
@@ -96,14 +97,13 @@ def reach(move, V, out, kept, W, G, p, K, whole, real):
     change = np.float32(0.0)
     for cross in range(whole[FIRST], whole[LAST]):
         i, j = (whole[SLICE], cross) if whole[AXIS] == 0 else (cross, whole[SLICE])
-        _begin_tile(W, whole, real, i, j)
+        _begin_tile(W, real, i, j)
         for begin in range(0, size, BLOCK):
             count = min(BLOCK, size - begin)
             target = cross * size + begin
             for k in range(whole[INPUTS]):
-                _fill(W, G, whole, begin)
+                _fill(W, G, begin)
                 for l in range(BLOCK):
-                    W[S.Q0 * BLOCK + l], W[S.Q1 * BLOCK + l] = W[FROM_0 * BLOCK + l], W[FROM_1 * BLOCK + l]
                     W[S.U * BLOCK + l] = real[FIRST_INPUT + k]
                 call_move(move, W, p, h, steps)
                 _locate(W, K, whole, real)
@@ -149,7 +149,7 @@ def _draw(W, whole, real, first):
 
 
 def random_actions(move, V, out, kept, W, G, p, K, whole, real):
-    """One slice: the input that is kept and a random one, by the cost of the state and that of the nearest where it leads.
+    """One slice: the input that is kept or a random one, by the cost of the state and of the nearest where it leads.
 
     Notation: [yang2016, 7.2.2], Q(X, u) = L(X) + V(f(X, u)) with the goal absorbing.
     """
@@ -158,14 +158,12 @@ def random_actions(move, V, out, kept, W, G, p, K, whole, real):
     half = np.float32(0.5)
     changed = np.float32(0.0)
     for j in range(whole[FIRST], whole[LAST]):
-        _begin_tile(W, whole, real, i, j)
+        _begin_tile(W, real, i, j)
         for begin in range(0, size, BLOCK):
             count = min(BLOCK, size - begin)
             first = (i * n1 + j) * size + begin
             for k in range(2):
-                _fill(W, G, whole, begin)
-                for l in range(BLOCK):
-                    W[S.Q0 * BLOCK + l], W[S.Q1 * BLOCK + l] = W[FROM_0 * BLOCK + l], W[FROM_1 * BLOCK + l]
+                _fill(W, G, begin)
                 if k == 1:
                     _draw(W, whole, real, first)
                 else:

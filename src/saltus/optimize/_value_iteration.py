@@ -1,7 +1,8 @@
-"""Dynamic programming for modes of two degrees of freedom: what to reach, two recipes, and the tables that they make."""
+"""Dynamic programming for modes of two degrees of freedom: two recipes, and the tables that they make."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -62,9 +63,9 @@ class Discounted:
     inputs: tuple[float, ...] = (-1.0, 0.0, 1.0)
     step: float = 0.04
     steps: int = 8
-    patience: float = 3.0
+    patience: float = 1.0
     effort: float = 0.0
-    tolerance: float = 2e-3
+    tolerance: float = 0.03
     sweeps: int = 40
 
     name = "saltus"
@@ -183,7 +184,7 @@ def _used(mode: Reduced, aim: Aim, *, stops: bool) -> dict[str, float]:
     return {name: mode.system.values[name] for name in names if name in used}
 
 
-def train(
+def train_table(
     task: Reach,
     recipe: Discounted | RandomActions | None = None,
     *,
@@ -209,15 +210,17 @@ def train(
     """
     recipe = Discounted() if recipe is None else recipe
     if not isinstance(task, Reach) or not isinstance(recipe, (Discounted, RandomActions)):
-        raise InputError(f"train takes a Reach and a Discounted or RandomActions, got {task!r} and {recipe!r}")
+        raise InputError(f"train_table takes a Reach and a Discounted or RandomActions, got {task!r} and {recipe!r}")
     axes = task.check()
     check_memory(axes, recipe)
     work = _begun(task, recipe, axes, checkpoint if resume else None)
     try:
-        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-            (_reach if isinstance(recipe, Discounted) else _random)(
-                work, pool, threads or os.cpu_count() or 1, progress
-            )
+        threads = threads or os.cpu_count() or 1
+        with ThreadPoolExecutor(threads) as pool:
+            if isinstance(recipe, Discounted):
+                _reach(work, recipe, pool, threads, progress)
+            else:
+                _random(work, recipe, pool, progress)
     except KeyboardInterrupt:
         if checkpoint is not None:
             work.table().save(checkpoint)
@@ -305,9 +308,8 @@ class _Caller:
         return float(self.sweep(self.block.place, *map(pointer_to, arrays)))
 
 
-def _reach(work: _Work, pool: ThreadPoolExecutor, threads: int, progress: Progress | None) -> None:
-    recipe = work.recipe
-    assert isinstance(recipe, Discounted)
+def _reach(work: _Work, recipe: Discounted, pool: ThreadPoolExecutor, threads: int, progress: Progress | None) -> None:
+    """Sweeps of `Discounted`."""
     worths = [math.exp(-recipe.effort * recipe.step * share * share) for share in recipe.inputs]
     call = _Caller(work, "reach", [share * work.limit for share in recipe.inputs], worths, "leapfrog")
     counts = [axis.count for axis in work.axes]
@@ -321,7 +323,7 @@ def _reach(work: _Work, pool: ThreadPoolExecutor, threads: int, progress: Progre
         for k, number in enumerate(reversed(range(slices)) if down else range(slices)):
             jobs = [
                 pool.submit(call, work.values, out, out, axis=axis, slice=number, first=first, last=last)
-                for first, last in zip(parts[:-1], parts[1:], strict=True)
+                for first, last in itertools.pairwise(parts.tolist())
             ]
             largest = max(largest, *(job.result() for job in jobs))
             work.values[(slice(None),) * axis + (number,)] = out
@@ -330,22 +332,22 @@ def _reach(work: _Work, pool: ThreadPoolExecutor, threads: int, progress: Progre
         work.done, work.residual = work.done + 1, largest
 
 
-def _random(work: _Work, pool: ThreadPoolExecutor, threads: int, progress: Progress | None) -> None:
-    recipe, counts = work.recipe, [axis.count for axis in work.axes]
-    assert isinstance(recipe, RandomActions)
-    assert work.actions is not None
+def _random(work: _Work, recipe: RandomActions, pool: ThreadPoolExecutor, progress: Progress | None) -> None:
+    """Sweeps of `RandomActions`."""
+    counts = [axis.count for axis in work.axes]
     call = _Caller(work, "random_actions", [0.0], [1.0], "euler")
     new = np.empty_like(work.values)
-    actions = work.actions
+    actions = np.zeros_like(new) if work.actions is None else work.actions
+    work.actions = actions
     states = math.prod(counts)
     while work.done < recipe.sweeps:
-
-        def part(number: int) -> float:
-            return call(work.values, new, actions, slice=number, first=0, last=counts[1], sweep=work.done)
-
+        jobs = [
+            pool.submit(call, work.values, new, actions, slice=k, first=0, last=counts[1], sweep=work.done)
+            for k in range(counts[0])
+        ]
         changed = 0.0
-        for k, one in enumerate(pool.map(part, range(counts[0]))):
-            changed += one
+        for k, job in enumerate(jobs):
+            changed += job.result()
             if progress is not None and k % 5 == 4:
                 progress(Sweep(work.done, recipe.sweeps, (k + 1) / counts[0], changed / states))
         work.values, new = new, work.values
