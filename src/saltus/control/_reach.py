@@ -21,7 +21,7 @@ from saltus.hybrid import HybridSystem
 RATES = (10.0, 16.0)
 
 # A catch of this kinetic energy is worth 1/e of a soft one, J.
-SOFT = 3.0
+SOFT = 1.5
 
 # Places along each coordinate at which a goal is looked for before anything is done.
 LOOKED_AT = 400
@@ -40,7 +40,9 @@ class Reach:
         ``radius`` of; or an expression in the robot's symbols, or a compiled function of both coordinates and both
         rates, that is not positive there.
     worth
-        Of reaching the goal in a state, at most 1: an expression or function; exp(-kinetic energy / 3 J) if None.
+        Of reaching the goal in a state, at most 1: an expression or function; exp(-kinetic energy / soft) if None.
+    soft
+        Kinetic energy with which a goal is worth 1/e, J.
     cost
         Of being in a state, for recipes that add up costs: likewise; the square of the distance from the place, m^2, if
         None.
@@ -56,6 +58,7 @@ class Reach:
     goal: Any
     holds: str | None = None
     worth: Any = None
+    soft: float = SOFT
     cost: Any = None
     radius: float | None = None
     grid: int | Mapping[str, int | Axis] = 50
@@ -90,7 +93,7 @@ class Reach:
     def aim(self, *, costs: bool) -> tuple[Aim, list[float]]:
         """The goal for compiled code, and the values of its symbols."""
         mode = self.mode
-        worth = ca.exp(-mode.kinetic / SOFT) if self.worth is None else self._seen(self.worth)
+        worth = ca.exp(-mode.kinetic / self.soft) if self.worth is None else self._seen(self.worth)
         goal, cost, symbols, values = self.goal, self.cost, ca.SX.zeros(0), []
         place = self.place
         if place is not None:
@@ -101,7 +104,7 @@ class Reach:
             goal, cost = self._seen(goal), None if cost is None else self._seen(cost)
         if costs and cost is None:
             raise InputError("reach: this recipe adds up costs; say what a state costs")
-        return Aim(goal, worth, cost if costs else None, symbols), values
+        return Aim(goal, worth, cost if costs else None, symbols=symbols), values
 
     def _seen(self, what: Any) -> Any:
         return what if callable(what) else self.mode.seen(what)

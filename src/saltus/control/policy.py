@@ -127,6 +127,11 @@ def _read(given: Any) -> tuple[Table, ...]:
     return tables
 
 
+def _custom(task: Reach) -> bool:
+    """Whether a goal or its worth is an expression or a function of the user's own."""
+    return task.place is None or task.worth is not None
+
+
 def _believed(system: HybridSystem, model: Mapping[str, float]) -> HybridSystem:
     own = {name: value for name, value in model.items() if not name.startswith(("bar", "rope"))}
     return system.with_parameters(**own)
@@ -182,9 +187,11 @@ class _Numbers:
 
     def _look(self) -> float:
         """What sees both hands' places, coordinates and rates."""
-        m, mode = self.system.mechanism, self._mode(self.tables[0]).mode
+        m = self.system.mechanism
+        names = [axis.name for axis in self.tables[0].axes[:2]]
         hands = [m.points[name].position for name in self.names] or [ca.SX.zeros(4)]
-        seen = ca.vertcat(*hands, mode.q, mode.v)
+        places, rates = [m.index(name) for name in names], [m.velocity_index(name) for name in names]
+        seen = ca.vertcat(*hands, m.q[places], m.v[rates])
         look = compiled_control(self.system.once("policy: look", lambda: seeing(nothing, self.system, "policy", seen)))
         self.alive.append(look.alive)
         return double_bits(look.address)
@@ -192,11 +199,14 @@ class _Numbers:
     def _mode(self, table: Table) -> Reach:
         """What was to be reached, with the model's parameters."""
         if table.task is not None:
-            return replace(table.task, robot=self.believed)
+            # expressions of a goal are in the symbols of the robot that it was told with
+            known = {name: self.believed.values[name] for name in table.parameters}
+            return replace(table.task, robot=table.task.robot.with_parameters(**known))
         if table.goal is None:
             raise InputError("policy: this table's goal is no place, and a file does not tell it: train it here")
         goal = (table.goal.point, (table.goal.x, table.goal.y))
-        return Reach(self.believed, goal, table.holds, radius=table.goal.radius, stops=bool(table.recipe["stops"]))
+        stops, soft = bool(table.recipe["stops"]), float(table.recipe["soft"])
+        return Reach(self.believed, goal, table.holds, soft=soft, radius=table.goal.radius, stops=stops)
 
     def _put_hands(self, data: list[float]) -> int:
         """The motion of each hand's mode, and the parameters of it; how many these are."""
@@ -209,7 +219,7 @@ class _Numbers:
             task = self._mode(table)
             aim, values = task.aim(costs=False)
             block = self.system.once(
-                f"policy: motion {name} {task.stops} {id(table.task) if table.goal is None else ''}",
+                f"policy: motion {name} {task.stops} {task.soft} {id(table.task) if _custom(task) else ''}",
                 lambda task=task, aim=aim: Block(task.mode, aim, "leapfrog", stops=task.stops),  # type: ignore[misc]
             )
             self.alive.append(block)

@@ -166,7 +166,7 @@ class _Work:
         return Table(
             axes=self.axes, values=self.values, actions=self.actions, robot=self.task.robot.name, holds=self.task.holds,
             parameters=_used(mode, aim, stops=self.task.stops), goal=self.task.place,
-            recipe={"name": self.recipe.name, **asdict(self.recipe), "stops": self.task.stops},
+            recipe={"name": self.recipe.name, **asdict(self.recipe), "stops": self.task.stops, "soft": self.task.soft},
             sweeps=self.done, residual=self.residual, task=self.task,
         )  # fmt: skip
 
