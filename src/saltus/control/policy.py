@@ -54,8 +54,6 @@ class Policy:
         As in the recipe; that of the table if None.
     blend
         Whether the values of the two nearest tables are mixed, by their distances from the bar; else one counts.
-    lookahead
-        Whether it looks ahead with a table that keeps inputs.
     release_delay
         From when both hands hold until one is asked to open, s.
     near
@@ -75,7 +73,6 @@ class Policy:
     reversal: float = 0.08
     effort: float | None = None
     blend: bool = False
-    lookahead: bool = False
     release_delay: float = 0.0
     near: float = 0.06
     model: Mapping[str, float] | None = None
@@ -166,7 +163,7 @@ class _Numbers:
         data[P.LENGTH], data[P.PATIENCE] = policy.ahead / policy.steps, float(recipe.get("patience", math.inf))
         data[P.EFFORT], data[P.CHANGE], data[P.REVERSAL] = effort, policy.change, policy.reversal
         data[P.DELAY], data[P.NEAR] = policy.release_delay, policy.near
-        data[P.KEPT] = float(recipe["name"] == "thesis" and not policy.lookahead)
+        data[P.KEPT] = float(recipe["name"] == "thesis")
         data[P.BLENDS] = float(policy.blend)
         data[P.LOOK] = self._look()
         for place, numbers in zip((P.WHOLE, P.REAL), grid_numbers(self.tables[0].axes), strict=True):

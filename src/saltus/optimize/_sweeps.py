@@ -30,8 +30,10 @@ from saltus.engine._single import BLOCK, call_move
 # to be done, steps of a motion, how many inputs are tried; the number of the sweep and the seed of random inputs.
 AXIS, SLICE, FIRST, LAST, STEPS, INPUTS, SWEEP, SEED, WHOLE = range(T.WHOLE, T.WHOLE + 9)
 
-# Real: the length of a step, s, and the rate of discount, 1/s; the largest input. Then inputs, and what each is worth.
+# Real: the length of a step, s, the rate of discount, 1/s, or what the full input costs; the largest input. Then
+# inputs, and what each is worth.
 LENGTH, DISCOUNT, LIMIT, FIRST_INPUT = range(T.REAL, T.REAL + 4)
+EFFORT = DISCOUNT
 
 # What costs more than this has not come to the goal.
 NEVER = 1e6
@@ -172,7 +174,8 @@ def random_actions(move, V, out, kept, W, G, p, K, whole, real):
                 call_move(move, W, p, h, steps)
                 _locate(W, K, whole, real)
                 for l in range(count):
-                    met, cost = W[S.HIT * BLOCK + l], W[S.COST * BLOCK + l]
+                    met, share = W[S.HIT * BLOCK + l], W[S.U * BLOCK + l] / real[LIMIT]
+                    cost = W[S.COST * BLOCK + l] + real[EFFORT] * share * share
                     if met < np.float32(0.0):
                         there = (
                             K[l]
