@@ -9,6 +9,7 @@ from saltus.cli import (  # noqa: F401 - verbs
     _optimize,
     _papers,
     _region,
+    _robustness,
     _runs,
     _search,
     _urdf,

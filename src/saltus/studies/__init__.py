@@ -1,4 +1,4 @@
-"""Studies: papers reproduced, one file each; one run under several laws; regions of attraction."""
+"""Studies: papers reproduced, one file each; one run under several laws; regions of attraction; swings under mixes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from saltus.errors import InputError
 from saltus.gaits import Largest, Region, largest, region
 from saltus.studies._laws import compare_laws, laws_in_words
 from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
+from saltus.studies._swing_mixes import SwingMixes
+from saltus.studies._swing_settings import SwingSetting, all_settings, try_settings
+from saltus.studies._swing_trials import SwingTrials, TrialsInterrupted, fitted_energy, try_swings
 from saltus.studies._swings import Swing, fell, swings, swings_to_dict
+from saltus.studies._tuning import Tuned, tune
 
 __all__ = [
     "Correction",
@@ -19,10 +23,17 @@ __all__ = [
     "Region",
     "Report",
     "Swing",
+    "SwingMixes",
+    "SwingSetting",
+    "SwingTrials",
+    "TrialsInterrupted",
+    "Tuned",
     "Value",
+    "all_settings",
     "compare_laws",
     "fell",
     "find_paper",
+    "fitted_energy",
     "largest",
     "law_of",
     "laws_in_words",
@@ -30,6 +41,9 @@ __all__ = [
     "region",
     "swings",
     "swings_to_dict",
+    "try_settings",
+    "try_swings",
+    "tune",
 ]
 
 
