@@ -154,6 +154,7 @@ class _Numbers:
             data=np.concatenate([self.data, inner.data]),
             memory=np.concatenate([self._first_memory(), inner.memory]),
             parameters=tuple(replace(one, places=tuple(first + k for k in one.places)) for one in inner.parameters),
+            arrays={first + place: array for place, array in inner.arrays.items()},
             alive=self.alive,
             name=f"hardware of {inner.name}",
         )

@@ -33,11 +33,12 @@ from saltus.engine._single import BLOCK, call_move
 
 # In data: how many hands there are (two, or none), their units, how many bars and parameters of a mode; of the look
 # ahead: how many inputs, the limit, step length, steps, patience, what a full input costs, what its change and its
-# reversal cost, whether the input that a table keeps is taken as it is, and whether two tables are mixed; the delay of
-# a release; how near the bar a hand is asked to close. Addresses, as the bits of a number: of what looks at the state,
-# of the grid's numbers. Where tables and places of bars begin, and how many tables there are.
+# reversal cost, whether the input that a table keeps is taken as it is, whether two tables are mixed, and whether each
+# serves the other side too; the delay of a release; how near the bar a hand is asked to close. Addresses, as the bits
+# of a number: of what looks at the state, of the grid's numbers. Where tables and places of bars begin, and how many
+# tables there are.
 HANDS, FIRST, SECOND, BARS, PARAMETERS, INPUTS, LIMIT, LENGTH, STEPS, PATIENCE, EFFORT, CHANGE, KEPT, DELAY = range(14)
-NEAR, REVERSAL, BLENDS, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(14, 23)
+NEAR, REVERSAL, BLENDS, MIRRORS, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(14, 24)
 
 # Of each hand: the address of its motion and of its parameters. Of each table: the hand that it is for, where its goal
 # is from it, addresses of its values and of its inputs.
@@ -90,6 +91,8 @@ def _tables_for(data, hand, tx, ty):
         if int(data[d + FOR]) != hand:
             continue
         for mirror in (1.0, -1.0):
+            if mirror < 0.0 and data[MIRRORS] < 0.5:
+                continue
             dx, dy = mirror * data[d + TX] - tx, data[d + TY] - ty
             away = math.sqrt(dx * dx + dy * dy)
             if away < near:
@@ -140,8 +143,8 @@ def _look_ahead(m, data, hand, tx, ty, side, one, two, share):
             value = 0.0
             if not beyond(whole, real, v0, v1):
                 value = float(interpolated(V, whole, real, q0, q1, v0, v1))
-            if two >= 0:
-                value += share * (float(interpolated(V2, whole, real, q0, q1, v0, v1)) - value)
+                if two >= 0:
+                    value += share * (float(interpolated(V2, whole, real, q0, q1, v0, v1)) - value)
             value *= later
         value *= math.exp(-data[EFFORT] * length * steps * (u / limit) ** 2)
         score = value * (1.0 - data[CHANGE] * abs(u - side * m[INPUT]) / limit)
@@ -184,13 +187,22 @@ def _choose(m, data, hand, tx, ty):
 
 
 @compiled
+def _knows(data, hand):
+    """Whether there is a table for a hand."""
+    found = False
+    for k in range(int(data[TABLES])):
+        found |= int(data[int(data[TABLE]) + ONE * k + FOR]) == hand
+    return found
+
+
+@compiled
 def _both_hold(t, m, p, data, request):
     if m[HELD_BY] != 3.0:
         one, two = _nearest_bar(m[X1], m[Y1], p, data), _nearest_bar(m[X2], m[Y2], p, data)
         m[HELD_BY], m[SINCE], m[HELD], m[PLACED] = 3.0, t, max(one, two), 0.0
         m[USED] = 1.0 if two > one else 0.0
     _follow(m, int(m[USED]))
-    if m[HELD] >= data[BARS] - 1.0:
+    if m[HELD] >= data[BARS] - 1.0 or not _knows(data, int(m[USED])):
         m[STATE] = RESTS
         return
     m[STATE] = RELEASES
@@ -218,7 +230,8 @@ def law(t, x, status, memory, p, data, piece, u, request):
         return 0
     hand = 0 if one else 1
     if m[HELD_BY] != hand + 1.0:
-        if m[HELD_BY] != 3.0:
+        # what was averaged while both held is the place of the hand ahead
+        if m[HELD_BY] != 3.0 or int(m[USED]) != hand:
             m[PLACED] = 0.0
             m[HELD] = _nearest_bar(m[X1] if one else m[X2], m[Y1] if one else m[Y2], p, data)
         m[HELD_BY], m[INPUT], m[SIGN] = hand + 1.0, 0.0, 0.0

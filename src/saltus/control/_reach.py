@@ -24,7 +24,10 @@ RATES = (10.0, 16.0)
 SOFT = 1.5
 
 # Places along each coordinate at which a goal is looked for before anything is done.
-LOOKED_AT = 400
+LOOKED_AT = 300
+
+# And how often more closely around the best of them.
+LOOKED_CLOSER = 3
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,12 @@ class Reach:
         if radius is None or not finite(radius, "reach: radius") > 0:
             raise InputError(f"reach: a goal that is a place has a positive radius, m, got {radius!r}")
         return float(radius)
+
+    @property
+    def travels(self) -> bool:
+        """Whether it means the same in another process: expressions do not, since their symbols are this robot's."""
+        parts = [None if self.place is not None else self.goal, self.worth, self.cost]
+        return all(part is None or callable(part) for part in parts)
 
     def aim(self, *, costs: bool) -> tuple[Aim, list[float]]:
         """The goal for compiled code, and the values of its symbols."""
@@ -156,20 +165,37 @@ class Reach:
 
 def _on_grid(mode: Reduced, aim: Aim, values: list[float], axes: tuple[Axis, ...]) -> None:
     """Refuse a goal that lies nowhere on the grid."""
-    p = ca.vertcat(mode.p, aim.symbols)
-    least = ca.Function("goal", [mode.q, mode.v, p], [aim.goal])
-    places = [np.linspace(axis.lower, axis.upper, LOOKED_AT) for axis in axes[:2]]
-    q = np.array(np.meshgrid(*places, indexing="ij")).reshape(2, -1)
-    draw = np.random.default_rng(0)
-    v = np.array([draw.uniform(axis.lower, axis.upper, q.shape[1]) for axis in axes[2:]])
-    # at rest and at random rates
-    numbers = np.concatenate([mode.values(), values])
-    lowest = min(
-        float(np.nanmin(np.array(least.map(q.shape[1])(q, rates, numbers)))) for rates in (np.zeros_like(v), v)
-    )
-    if lowest <= 0:
-        return
+    goal = ca.Function("goal", [mode.q, mode.v, ca.vertcat(mode.p, aim.symbols)], [aim.goal])
+    p = np.concatenate([mode.values(), values])
+    ends = [(axis.lower, axis.upper) for axis in axes]
+    lowest, at = _least(goal, p, ends[:2], ends[2:])
+    for _ in range(LOOKED_CLOSER):
+        if lowest <= 0:
+            return
+        # between the places around the best one
+        ends = [
+            (max(low, x - (high - low) / LOOKED_AT), min(high, x + (high - low) / LOOKED_AT))
+            for (low, high), x in zip(ends, at, strict=True)
+        ]
+        new, at = _least(goal, p, ends[:2], ends[2:])
+        lowest = min(lowest, new)
     told = f"{lowest:.4g} is the least value of its expression there, and it must be 0 or less"
     if aim.symbols.numel():
         told = f"the nearest that it comes is {math.sqrt(lowest + values[2] ** 2):.4g} m, and {values[2]:g} m is wanted"
-    raise InputError(f"reach: the goal is outside the grid: {told}")
+    raise InputError(f"reach: the goal is out of reach or outside the grid: {told}")
+
+
+def _least(
+    goal: ca.Function, p: np.ndarray, places: list[tuple[float, float]], rates: list[tuple[float, float]]
+) -> tuple[float, list[float]]:
+    """The least value of a goal among many coordinates, at the rates in the middle and at random ones; where it is."""
+    q = np.array(np.meshgrid(*(np.linspace(*ends, LOOKED_AT) for ends in places), indexing="ij")).reshape(2, -1)
+    draw = np.random.default_rng(0)
+    best, at = math.inf, [0.0] * 4
+    for share in (0.0, 0.5):
+        v = np.array([low + (high - low) * (0.5 + draw.uniform(-share, share, q.shape[1])) for low, high in rates])
+        found = np.nan_to_num(np.array(goal.map(q.shape[1])(q, v, p)).ravel(), nan=np.inf)
+        k = int(np.argmin(found))
+        if found[k] < best:
+            best, at = float(found[k]), [*q[:, k].tolist(), *v[:, k].tolist()]
+    return best, at

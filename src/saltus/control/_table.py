@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from numbers import Integral, Real
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from saltus._native import always_inline, compiled
-from saltus.errors import InputError
+from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
 
 FORMAT = "saltus table 1"
@@ -52,6 +53,8 @@ class Axis:
             raise InputError(f"axis {self.name} must rise, got {self.lower:g} to {self.upper:g}")
         if isinstance(self.count, bool) or not isinstance(self.count, Integral) or self.count < 3:
             raise InputError(f"axis {self.name} has at least 3 places, got {self.count!r}")
+        for name, kind in (("lower", float), ("upper", float), ("count", int)):
+            object.__setattr__(self, name, kind(getattr(self, name)))  # numbers of numpy are not written to files
 
     @property
     def spacing(self) -> float:
@@ -65,13 +68,10 @@ class Axis:
 
 
 def check_axes(axes: tuple[Axis, ...]) -> None:
-    """Refuse a grid whose rates close on themselves, or that has more states than can be numbered."""
+    """Refuse a grid whose rates close on themselves."""
     for axis in axes[2:]:
         if axis.periodic:
             raise InputError(f"axis {axis.name} is one of a rate, which does not close on itself")
-    count = math.prod(axis.count for axis in axes)
-    if count >= MOST_STATES:
-        raise InputError(f"a grid has less than {MOST_STATES:.3g} states, got {count:.3g}")
 
 
 def grid_numbers(axes: tuple[Axis, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -111,6 +111,8 @@ class Table:
         How it was made: its name and its numbers.
     sweeps, residual
         How often all states were gone through, and the largest change in the last sweep.
+    begun
+        Of a sweep that was interrupted: slices of the grid that are done, and the change in them.
     task
         What was to be reached (a `saltus.control.Reach`), in the process in which it was made; a file does not have it.
     """
@@ -125,7 +127,21 @@ class Table:
     actions: np.ndarray | None = None
     sweeps: int = 0
     residual: float = math.inf
+    begun: tuple[int, float] = (0, 0.0)
     task: Any = None
+
+    def __repr__(self) -> str:
+        held = "" if self.holds is None else f" held by {self.holds}"
+        goal = "" if self.goal is None else f", {self.goal.point} to ({self.goal.x:g}, {self.goal.y:g})"
+        shape = " x ".join(map(str, self.shape))
+        return f"<table of {self.robot}{held}{goal}, {shape}, recipe {self.recipe['name']}, {self.sweeps} sweeps>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # expressions lose their symbols on the way to another process; a goal that is a place needs none
+        state = dict(vars(self))
+        if self.task is not None and not self.task.travels:
+            state["task"] = None
+        return state
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -161,13 +177,18 @@ class Table:
             "format": FORMAT, "axes": [asdict(axis) for axis in self.axes], "robot": self.robot, "holds": self.holds,
             "parameters": dict(self.parameters), "recipe": dict(self.recipe),
             "goal": None if self.goal is None else asdict(self.goal),
-            "sweeps": self.sweeps, "residual": self.residual, "digest": _digest(arrays),
+            "sweeps": self.sweeps, "residual": self.residual, "begun": list(self.begun), "digest": _digest(arrays),
         }  # fmt: skip
         target.parent.mkdir(parents=True, exist_ok=True)
-        new = target.with_name(f".new-{target.name}")
-        with new.open("wb") as file:
-            np.savez(file, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
-        new.replace(target)
+        new = target.with_name(f".new-{os.getpid()}-{target.name}")
+        try:
+            with new.open("wb") as file:
+                np.savez(file, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
+            new.replace(target)
+        except OSError as error:
+            raise SaltusError(f"cannot write {target}: {error.strerror or error}") from error
+        finally:
+            new.unlink(missing_ok=True)
         return target
 
     @staticmethod
@@ -189,7 +210,10 @@ class Table:
             raise InputError(f"{path} is a table of another kind, {head['format']!r}; this is for {FORMAT!r}")
         if head["digest"] != _digest(arrays):
             raise InputError(f"{path} is damaged: its numbers are not those that were written")
-        table = _made(head, arrays)
+        try:
+            table = _made(head, arrays)
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{path} is damaged: it does not tell what a table tells") from None
         if table.values.shape != table.shape:
             raise InputError(f"{path} is damaged: {table.values.shape} values for a grid of {table.shape}")
         return table if system is None else table.check(system)
@@ -208,6 +232,7 @@ def _made(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:
         goal=None if goal is None else Place(**goal),
         sweeps=int(head["sweeps"]),
         residual=float(head["residual"]),
+        begun=(int(head["begun"][0]), float(head["begun"][1])),
     )
 
 
@@ -223,17 +248,17 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
 def place_on(count, closed, lower, per_unit, value):
     """Where a number is on an axis: the place below, the step to the next one, and the share of the way to it.
 
-    A number beyond the ends of an axis that does not close on itself is at the end.
+    A number beyond the ends of an axis that does not close on itself is at the end; what is no number is somewhere.
     """
     always_inline()
     at = (value - lower) * per_unit
     if closed:
         size = np.float32(count)
         at -= size * np.float32(math.floor(at / size))
-        low = min(np.int32(at), np.int32(count - 1))
+        low = min(max(np.int32(at), np.int32(0)), np.int32(count - 1))
         return low, (np.int32(1 - count) if low == np.int32(count - 1) else np.int32(1)), at - np.float32(low)
     at = min(max(at, np.float32(0.0)), np.float32(count - 1))
-    low = min(np.int32(at), np.int32(count - 2))
+    low = min(max(np.int32(at), np.int32(0)), np.int32(count - 2))
     return low, np.int32(1), at - np.float32(low)
 
 
@@ -266,11 +291,12 @@ def interpolated(V, whole, real, q0, q1, v0, v1):
 
 @compiled
 def beyond(whole, real, v0, v1):
-    """Whether a rate is beyond the ends of its axis: such states are worth nothing, since nothing is known of them."""
+    """Whether a rate is beyond the ends of its axis, or no number: such states are worth nothing, being unknown."""
     always_inline()
     zero = np.float32(0.0)
     one, two = (v0 - real[LOWER + 2]) * real[PER_UNIT + 2], (v1 - real[LOWER + 3]) * real[PER_UNIT + 3]
-    return (one < zero) | (two < zero) | (one > np.float32(whole[2] - 1)) | (two > np.float32(whole[3] - 1))
+    inside = (one >= zero) & (two >= zero) & (one <= np.float32(whole[2] - 1)) & (two <= np.float32(whole[3] - 1))
+    return not inside
 
 
 @compiled

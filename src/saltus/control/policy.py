@@ -18,14 +18,17 @@ from saltus.control._hands import one_motor
 from saltus.control._hardware_law import nothing
 from saltus.control._protocol import check_period, finite
 from saltus.control._reach import Reach
-from saltus.control._table import Table, grid_numbers
+from saltus.control._table import Axis, Place, Table, grid_numbers
 from saltus.engine import Control
 from saltus.engine import _single as S
 from saltus.engine._control import compiled_control, seeing
 from saltus.engine._layout import SAMPLED
-from saltus.engine._single import BLOCK, Block
+from saltus.engine._single import BLOCK, Aim, Block
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+
+# A robot is the same in a mirror if all is to this share.
+MIRROR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,10 @@ class Policy:
     """Control by tables of what states are worth, for one mode or, with tables for each hand, from bar to bar.
 
     Every ``period`` a model of the robot is moved on by ``ahead`` with each of ``inputs`` inputs; the one is taken that
-    meets the goal best, or leads to the state of largest value. In a world of bars the hand behind is asked to
-    open while both hold; the table is then that of the hand that holds whose goal is nearest to the next bar, to
-    either side, and the free hand is asked to close near that bar. The model looks at the bar where it is.
+    meets the goal best, or leads to the state of largest value. In a world of bars the hand behind is asked to open
+    while both hold, if there is a table for the hand ahead. The table is then that of the hand that holds whose goal is
+    nearest to the next bar, on either side if the robot is the same in a mirror; the free hand is asked to close near
+    that bar. The model looks at the bar where it is.
 
     Tables of the recipe ``thesis`` keep an input for each state, which is given as it is.
 
@@ -103,7 +107,9 @@ class Policy:
         first = tables[0]
         for table in tables:
             if table.axes != first.axes or table.recipe["name"] != first.recipe["name"]:
-                raise InputError("policy: tables that are used together have one grid and one recipe")
+                raise InputError(
+                    f"policy: tables that are used together have one grid and one recipe, got {first!r} and {table!r}"
+                )
             if (table.holds is None) != (first.holds is None) or (table.holds is None and len(tables) > 1):
                 raise InputError("policy: several tables are for hands that hold, each one for one hand and one goal")
 
@@ -124,9 +130,30 @@ def _read(given: Any) -> tuple[Table, ...]:
     return tables
 
 
-def _custom(task: Reach) -> bool:
-    """Whether a goal or its worth is an expression or a function of the user's own."""
-    return task.place is None or task.worth is not None
+def _same_in_a_mirror(task: Reach) -> bool:
+    """Whether a mode moves to the left as it does to the right: all signs changed, at some states."""
+    mode = task.mode
+    if task.place is None or task.worth is not None:
+        return False
+    parts = [mode.acceleration, mode.kinetic]
+    for _, lower, upper in mode.stops if task.stops else ():
+        parts.append(lower + upper)
+    odd = len(mode.names)
+
+    def made() -> ca.Function:
+        return ca.Function("mirror", [mode.q, mode.v, mode.u, mode.p], [ca.vertcat(*parts)])
+
+    see = mode.system.once(f"policy: mirror, held by {task.holds}, {task.stops}", made)
+    draw, p = np.random.default_rng(0), mode.values()
+    for _ in range(5):
+        state = [draw.uniform(-3, 3, 2), draw.uniform(-5, 5, 2), draw.uniform(-5, 5, mode.u.numel())]
+        right = np.array(see(*state, p)).ravel()
+        left = np.array(see(*(-part for part in state), p)).ravel()
+        left[:odd] *= -1
+        apart = np.abs(np.concatenate([(right - left)[: odd + 1], right[odd + 1 :]]))
+        if not (apart <= MIRROR * (1 + np.abs(right[: odd + 1]).max())).all():
+            return False
+    return True
 
 
 def _believed(system: HybridSystem, model: Mapping[str, float]) -> HybridSystem:
@@ -140,6 +167,7 @@ class _Numbers:
     def __init__(self, policy: Policy, system: HybridSystem, believed: HybridSystem, tables: tuple[Table, ...]):
         self.policy, self.system, self.believed, self.tables = policy, system, believed, tables
         self.alive: list[Any] = [P.entry()]
+        self.arrays: dict[int, np.ndarray] = {}
         self.names = [] if tables[0].holds is None else self._hands()
 
     def _hands(self) -> list[str]:
@@ -158,6 +186,10 @@ class _Numbers:
         recipe = self.tables[0].recipe
         data = [0.0] * P.HAND_DATA + [0.0]
         limit = float(system.input_limits[0])
+        if not 0 < limit < math.inf:
+            raise InputError(
+                f"policy: the motor's limit must be positive and finite, that of {system.name} is {limit:g}"
+            )
         effort = float(recipe.get("effort", 0.0)) if policy.effort is None else policy.effort
         data[P.INPUTS], data[P.LIMIT], data[P.STEPS] = policy.inputs, limit, policy.steps
         data[P.LENGTH], data[P.PATIENCE] = policy.ahead / policy.steps, float(recipe.get("patience", math.inf))
@@ -165,9 +197,10 @@ class _Numbers:
         data[P.DELAY], data[P.NEAR] = policy.release_delay, policy.near
         data[P.KEPT] = float(recipe["name"] == "thesis")
         data[P.BLENDS] = float(policy.blend)
+        data[P.MIRRORS] = float(all(_same_in_a_mirror(self._mode(table)) for table in self.tables))
         data[P.LOOK] = self._look()
         for place, numbers in zip((P.WHOLE, P.REAL), grid_numbers(self.tables[0].axes), strict=True):
-            data[place] = self._address(numbers)
+            data[place] = self._address(numbers, place)
         size = self._put_hands(data)
         data[P.PARAMETERS] = size
         self._put_tables(data)
@@ -175,10 +208,12 @@ class _Numbers:
         memory = P.ROOM + S.ROWS * BLOCK // 2 + (size + 1) // 2
         return Control(
             kind=SAMPLED, address=P.entry().place, alive=tuple(self.alive), data=np.array(data),
-            memory=np.zeros(memory), period=policy.period, name="policy",
+            memory=np.zeros(memory), period=policy.period, arrays=self.arrays, name="policy",
         )  # fmt: skip
 
-    def _address(self, array: np.ndarray) -> float:
+    def _address(self, array: np.ndarray, place: int) -> float:
+        """The address of an array, which is going to be at a place of the data."""
+        self.arrays[place] = array
         self.alive.append(array)
         return double_bits(array.ctypes.data)
 
@@ -200,7 +235,10 @@ class _Numbers:
             known = {name: self.believed.values[name] for name in table.parameters}
             return replace(table.task, robot=table.task.robot.with_parameters(**known))
         if table.goal is None:
-            raise InputError("policy: this table's goal is no place, and a file does not tell it: train it here")
+            raise InputError(
+                "policy: this table's goal is an expression or a function, which a file or another process does not "
+                "have: use it where it was made"
+            )
         goal = (table.goal.point, (table.goal.x, table.goal.y))
         stops, soft = bool(table.recipe["stops"]), float(table.recipe["soft"])
         return Reach(self.believed, goal, table.holds, soft=soft, radius=table.goal.radius, stops=stops)
@@ -215,23 +253,33 @@ class _Numbers:
                 continue
             task = self._mode(table)
             aim, values = task.aim(costs=False)
-            block = self.system.once(
-                f"policy: motion {name} {task.stops} {task.soft} {id(table.task) if _custom(task) else ''}",
-                lambda task=task, aim=aim: Block(task.mode, aim, "leapfrog", stops=task.stops),  # type: ignore[misc]
-            )
+            block = self._block(task, aim)
             self.alive.append(block)
             numbers = np.concatenate([task.mode.values(), values]).astype(np.float32)
             size = len(numbers)
-            data += [double_bits(block.place), self._address(numbers)]
+            data += [double_bits(block.place), self._address(numbers, len(data) + 1)]
         return size
+
+    def _block(self, task: Reach, aim: Aim) -> Block:
+        """The compiled motion to a goal; kept by the robot if it is told by a few words."""
+
+        def made() -> Block:
+            return Block(task.mode, aim, "leapfrog", stops=task.stops)
+
+        if task.place is None or task.worth is not None:
+            return made()
+        words = f"policy: motion of {task.place.point} held by {task.holds}, {task.stops} {task.soft!r}"
+        block: Block = self.system.once(words, made)
+        return block
 
     def _put_tables(self, data: list[float]) -> None:
         data[P.TABLES], data[P.TABLE] = len(self.tables), len(data)
         for table in self.tables:
             hand = 0 if table.holds is None else self.names.index(table.holds)
             x, y = (0.0, 0.0) if table.goal is None else (table.goal.x, table.goal.y)
-            kept = 0.0 if table.actions is None else self._address(table.actions)
-            data += [hand, x, y, self._address(table.values), kept]
+            values = self._address(table.values, len(data) + P.VALUES)
+            kept = 0.0 if table.actions is None else self._address(table.actions, len(data) + P.ACTIONS)
+            data += [hand, x, y, values, kept]
 
     def _put_bars(self, data: list[float]) -> None:
         data[P.HANDS] = len(self.names)
@@ -249,3 +297,16 @@ class _Numbers:
 
 
 CONTROLLER = Policy
+
+# A table that knows nothing, to try the law with.
+EXAMPLE = {
+    "tables": Table(
+        axes=(
+            Axis("theta1", -math.pi, math.pi, 3, periodic=True),
+            *(Axis(name, -16.0, 16.0, 3) for name in ("theta2", "dtheta1", "dtheta2")),
+        ),
+        values=np.zeros((3, 3, 3, 3), dtype=np.float32), robot="brachiator", holds="A", parameters={},
+        recipe={"name": "saltus", "patience": 1.0, "effort": 0.0, "stops": True, "soft": 1.5},
+        goal=Place("B", 0.55, 0.0, 0.025),
+    )
+}  # fmt: skip

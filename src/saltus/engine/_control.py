@@ -75,10 +75,11 @@ class ControlParameter:
 class Control:
     """A controller bound to a system, in the form that the loop calls.
 
-    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of
-    them that have names; ``breaks`` are times at which its output may jump; ``alive`` is what must live as long as
-    the address is in use, several things where it calls others; ``raised`` is where a Python function leaves what it
-    raised, one place for all who stand before or behind it.
+    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of them that have
+    names, ``arrays`` those that are too many for it, by the place in ``data`` of their address; ``breaks`` are times at
+    which its output may jump; ``alive`` is what must live as long as the address is in use, several things where it
+    calls others; ``raised`` is where a Python function leaves what it raised, one place for all who stand before or
+    behind it.
     """
 
     kind: int = L.PASSIVE
@@ -88,6 +89,7 @@ class Control:
     breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))
     period: float = 0.0
     parameters: tuple[ControlParameter, ...] = ()
+    arrays: Mapping[int, np.ndarray] = field(default_factory=dict)
     alive: Any = None
     name: str = "passive"
     raised: list[BaseException | None] = field(default_factory=lambda: [None], repr=False)

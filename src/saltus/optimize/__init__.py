@@ -14,12 +14,14 @@ from saltus.optimize._inverse import Committee, GoodTrials, committee, hits, sof
 from saltus.optimize._mixes import Mixes, Robustness, robustness
 from saltus.optimize._polish import Polished, polish
 from saltus.optimize._problem import Problem, Stage, Trial
+from saltus.optimize._recipes import RECIPES, Discounted, RandomActions, Sweep, find_recipe
 from saltus.optimize._search import Best, Progress, read_best, search
-from saltus.optimize._value_iteration import Discounted, RandomActions, Sweep, train_table
+from saltus.optimize._value_iteration import train_table
 from saltus.optimize._verdict import Verdict, steps_table, torque_table, verdict
 from saltus.robots import find_robot
 
 __all__ = [
+    "RECIPES",
     "Arc",
     "Best",
     "Committee",
@@ -43,6 +45,7 @@ __all__ = [
     "committee",
     "cut",
     "find_problem",
+    "find_recipe",
     "hits",
     "polish",
     "problem_names",

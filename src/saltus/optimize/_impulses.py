@@ -118,6 +118,13 @@ class Swinger:
         self.holds, self.free = two_hands(robot, (), "impulses")
         self.mode = reduced(robot, self.holds)
         self.limit = float(robot.input_limits[0])
+        if not 0 < self.limit < math.inf:
+            raise InputError(
+                f"impulses: the limit of the motor of {robot.name} must be positive and finite, it is {self.limit:g}: "
+                "there are no impulses to choose from"
+            )
+        if "L1" not in robot.values or "L2" not in robot.values:
+            raise InputError(f"impulses: {robot.name} has no lengths L1 and L2 of its two links")
         hand = self._hand
         self.level = Block(
             self.mode, Aim(ca.fmax(-hand[1], AHEAD - hand[0]), ca.SX(1), watched=self._force), "leapfrog"
@@ -157,8 +164,11 @@ class Swinger:
         l1, l2 = self.robot.values["L1"], self.robot.values["L2"]
         away = np.abs(start)
         if not ((away < l1 + l2) & (away > abs(l1 - l2))).all():
-            worst = float(start[np.argmax(away)])
-            raise InputError(f"impulses: {self.robot.name} reaches {l1 + l2:g} m, and a start is at {worst:g} m")
+            worst = float(start[np.argmax(np.abs(away - (l1 + abs(l1 - l2) + l2) / 2))])
+            raise InputError(
+                f"impulses: the free hand of {self.robot.name} can be from {abs(l1 - l2):g} to {l1 + l2:g} m away, and "
+                f"a start is at {worst:g} m"
+            )
         bend = np.arccos((away**2 - l1 * l1 - l2 * l2) / (2 * l1 * l2))
         inner = np.arccos((away**2 + l1 * l1 - l2 * l2) / (2 * l1 * away))
         # to the right: the link hangs below the way to the hand, by the inner angle
