@@ -51,17 +51,11 @@ def train_table(
         Go on from the checkpoint, or from a whole table; what comes out is what would have without a break.
     """
     recipe = Discounted() if recipe is None else recipe
-    if not isinstance(task, Reach) or not isinstance(recipe, (Discounted, RandomActions)):
-        raise InputError(f"train_table takes a Reach and a Discounted or RandomActions, got {task!r} and {recipe!r}")
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise InputError(f"threads must be a positive whole number, got {threads!r}")
     if resume and checkpoint is None:
         raise InputError("train_table: to go on, say from which checkpoint")
-    _check_limit(task)
-    axes = task.axes()
-    check_memory(axes, recipe)
-    task.check()
-    work = _begun(task, recipe, axes, checkpoint if resume else None)
+    work = check_training(task, recipe, checkpoint if resume else None)
     call = Caller(work)
     count = threads or os.cpu_count() or 1
 
@@ -76,6 +70,20 @@ def train_table(
 
     stoppable(sweep)
     return _table(work)
+
+
+def check_training(task: Reach, recipe: Discounted | RandomActions, begun: str | Path | None = None) -> Work:
+    """Refuse what cannot be trained, or gone on with; else an empty table, or the one that was begun."""
+    if not isinstance(task, Reach) or not isinstance(recipe, (Discounted, RandomActions)):
+        raise InputError(
+            f"tables are trained by a Reach and a Discounted or RandomActions, got {task!r} and {recipe!r}"
+        )
+    task.mode  # noqa: B018 - refuses robots with other than two degrees of freedom
+    _check_limit(task)
+    axes = task.axes()
+    check_memory(axes, recipe)
+    task.check()
+    return _begun(task, recipe, axes, begun)
 
 
 def _check_limit(task: Reach) -> None:
