@@ -54,6 +54,9 @@ def train_command(
     stops: Annotated[
         bool | None, typer.Option("--stops/--no-stops", help="dp: with the stops of joints, or turning freely.")
     ] = None,
+    radius: Annotated[
+        float | None, typer.Option("--radius", help="dp: how near a bar counts, m; the robot's own capture.")
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="dp: go on with what was interrupted; what is done is not made again.")
     ] = False,
@@ -73,13 +76,13 @@ def train_command(
         raise InputError(f"--threads must be a positive whole number, got {threads}")
     only_dp = {
         "--target": target, "--grid": grid, "--recipe": recipe, "--hand": hand, "--sweeps": sweeps, "--effort": effort,
-        "--stops": stops, "--resume": resume or None,
+        "--stops": stops, "--radius": radius, "--resume": resume or None,
     }  # fmt: skip
     _refuse(method, {"dp": {"--trials": trials}, "impulse": only_dp})
     if method == "dp":
         made_by = _recipe(RECIPE if recipe is None else recipe, sweeps, effort, seed)
         jobs = _jobs(
-            system, made_by, target or [TARGET], hand, GRID if grid is None else grid, stops=stops is not False
+            system, made_by, target or [TARGET], hand, GRID if grid is None else grid, radius, stops=stops is not False
         )
         for job in jobs:
             job.check(out, resume=resume, force=forced(context))
@@ -169,7 +172,7 @@ class _Job:
 
 def _jobs(
     system: HybridSystem, recipe: Discounted | RandomActions, targets: list[str], hands: list[str] | None, grid: int,
-    *, stops: bool,
+    radius: float | None, *, stops: bool,
 ) -> list[_Job]:  # fmt: skip
     """A table for every hand and every target."""
     from saltus.control import Reach
@@ -182,7 +185,7 @@ def _jobs(
             raise unknown_name("hand", hand, both, system.name)
         free = both[1] if hand == both[0] else both[0]
         for text in dict.fromkeys(targets):
-            jobs.append(_Job(Reach(system, (free, _two(text)), hand, grid=grid, stops=stops), recipe))
+            jobs.append(_Job(Reach(system, (free, _two(text)), hand, radius=radius, grid=grid, stops=stops), recipe))
     return jobs
 
 
@@ -205,7 +208,7 @@ def _tables(
             try:
                 table = _train(job, out, threads, TableProgress(job.recipe, show), resume=resume)
             except KeyboardInterrupt:
-                _say_how_to_go_on(job, out)
+                _say_how_to_go_on(job, out, k)
                 raise
         made.append(of_table(table, job.file(out), time.perf_counter() - begin))
     return {"recipe": jobs[0].recipe.name, "tables": made, "files": [one["file"] for one in made]}, tables_rows(made)
@@ -227,9 +230,11 @@ def _train(job: _Job, out: Path, threads: int | None, progress: TableProgress, *
     return table
 
 
-def _say_how_to_go_on(job: _Job, out: Path) -> None:
-    if job.checkpoint(out).exists():
-        print(f"saltus: what there is is in {job.checkpoint(out)}; the same with --resume goes on", file=sys.stderr)
+def _say_how_to_go_on(job: _Job, out: Path, done: int) -> None:
+    kept = [f"{done} whole table{'s' if done > 1 else ''}"] if done else []
+    kept += [f"what there is of the next in {job.checkpoint(out).name}"] if job.checkpoint(out).exists() else []
+    if kept:
+        print(f"saltus: kept in {out}: {' and '.join(kept)}; the same with --resume goes on", file=sys.stderr)
 
 
 def _impulses(

@@ -200,7 +200,8 @@ class Table:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from None
         except Exception as error:  # noqa: BLE001 - a damaged archive fails in many ways
-            raise InputError(f"{path} is not a table, or damaged: {error}") from None
+            told = "" if isinstance(error, ValueError) else f": {error}"  # numpy takes any text for something pickled
+            raise InputError(f"{path} is not a table, or damaged{told}") from None
         try:
             head = json.loads(str(arrays.pop("head")))
             known = head["format"] == FORMAT
@@ -216,7 +217,10 @@ class Table:
             raise InputError(f"{path} is damaged: it does not tell what a table tells") from None
         if table.values.shape != table.shape:
             raise InputError(f"{path} is damaged: {table.values.shape} values for a grid of {table.shape}")
-        return table if system is None else table.check(system)
+        try:
+            return table if system is None else table.check(system)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
 
 
 def _made(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:

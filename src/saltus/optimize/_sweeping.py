@@ -48,6 +48,12 @@ class Work:
         """How many places each axis has."""
         return [axis.count for axis in self.axes]
 
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to do."""
+        recipe = self.recipe
+        return self.done >= recipe.sweeps or (isinstance(recipe, Discounted) and self.residual <= recipe.tolerance)
+
     def end_sweep(self, residual: float) -> None:
         """One more is done."""
         self.done, self.residual, self.slices, self.change = self.done + 1, residual, 0, 0.0
@@ -99,7 +105,7 @@ def reach_sweeps(work: Work, call: Caller, threads: int, progress: Told, stopped
     recipe, counts = work.recipe, work.counts
     assert isinstance(recipe, Discounted)
     with ThreadPoolExecutor(threads) as pool:
-        while work.done < recipe.sweeps and not work.residual <= recipe.tolerance:
+        while not work.over:
             # both axes in turn, up and then down
             axis, down = work.done % 2, work.done % 4 >= 2
             across, slices = counts[1 - axis], counts[axis]
@@ -129,7 +135,7 @@ def random_sweeps(work: Work, call: Caller, threads: int, progress: Told, stoppe
     actions, states = work.actions, math.prod(counts)
     assert actions is not None
     with ThreadPoolExecutor(threads) as pool:
-        while work.done < recipe.sweeps:
+        while not work.over:
             jobs = [
                 pool.submit(call, work.values, new, actions, slice=k, first=0, last=counts[1], sweep=work.done)
                 for k in range(counts[0])

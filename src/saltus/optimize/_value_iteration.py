@@ -56,6 +56,8 @@ def train_table(
     if resume and checkpoint is None:
         raise InputError("train_table: to go on, say from which checkpoint")
     work = check_training(task, recipe, checkpoint if resume else None)
+    if work.over:
+        return _table(work)
     call = Caller(work)
     count = threads or os.cpu_count() or 1
 
