@@ -24,7 +24,7 @@ RATES = (10.0, 16.0)
 SOFT = 1.5
 
 # Places along each coordinate at which a goal is looked for before anything is done.
-LOOKED_AT = 300
+LOOKED_AT = 120
 
 # And how often more closely around the best of them.
 LOOKED_CLOSER = 3

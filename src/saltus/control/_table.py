@@ -195,7 +195,8 @@ class Table:
     def load(path: str | Path, system: HybridSystem | None = None) -> Table:
         """Read one from a file; refused if it is damaged, or not of this robot."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # a file that is opened here is closed, even if it is damaged
+            with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from None

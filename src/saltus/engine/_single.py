@@ -66,7 +66,8 @@ def sincos_single(x):
     always_inline()
     shift = single(12582912.0)  # leaves no room for a fraction
     k = x * single(0.63661977) + shift - shift
-    y = (x - k * single(1.5707963109016418)) - k * single(1.5893254712295857e-08)
+    # a quarter of a turn in three parts, of which the first two have so few digits that multiples of them are exact
+    y = ((x - k * single(1.5703125)) - k * single(4.837512969970703e-4)) - k * single(7.549789954891882e-8)
     z = y * y
     # least squares at Chebyshev's points, all below one unit in the last place
     sine = y + y * z * (single(-1.6666654611e-1) + z * (single(8.3321608736e-3) + z * single(-1.9515295891e-4)))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+# Ctrl-C is heard after so long, s: a thread that waits does not, if another one was given the signal.
+PAUSE = 0.1
+
 
 def stoppable(work: Callable[[Callable[[], bool]], None]) -> None:
     """Do work, which asks by what it is given whether it shall stop, and then raises KeyboardInterrupt.
@@ -26,7 +29,7 @@ def stoppable(work: Callable[[Callable[[], bool]], None]) -> None:
     threading.Thread(target=run).start()
     while not over.is_set():
         try:
-            over.wait()
+            over.wait(PAUSE)
         except KeyboardInterrupt:
             stop.set()
     if raised:

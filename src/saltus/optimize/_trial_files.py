@@ -37,7 +37,7 @@ def save_trials(path: str | Path, swinger: Swinger, trials: Trials) -> Path:
 def read_trials(path: str | Path, robot: HybridSystem) -> Trials:
     """Read trials from a file; refused if it is damaged, or not of this robot."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         head = json.loads(str(arrays.pop("head")))
         known = head["format"] == FORMAT

@@ -61,16 +61,13 @@ def train_table(
     call = Caller(work)
     count = threads or os.cpu_count() or 1
 
-    def sweep(stopped: Callable[[], bool]) -> None:
-        try:
-            sweeps = reach_sweeps if isinstance(recipe, Discounted) else random_sweeps
-            sweeps(work, call, count, progress, stopped)
-        except KeyboardInterrupt:
-            if checkpoint is not None:
-                _table(work).save(checkpoint)
-            raise
-
-    stoppable(sweep)
+    sweeps = reach_sweeps if isinstance(recipe, Discounted) else random_sweeps
+    try:
+        stoppable(lambda stopped: sweeps(work, call, count, progress, stopped))
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            stoppable(lambda _: _keep(work, checkpoint))
+        raise
     return _table(work)
 
 
@@ -96,6 +93,10 @@ def _check_limit(task: Reach) -> None:
             f"reach: the limit of {task.robot.name}'s motor ({name}) must be positive and finite, it is {limit:g}; "
             "there are no inputs to choose from"
         )
+
+
+def _keep(work: Work, checkpoint: str | Path) -> None:
+    _table(work).save(checkpoint)
 
 
 def _table(work: Work) -> Table:
