@@ -370,7 +370,7 @@ def test_the_fastest_way_of_a_double_integrator():
     }  # fmt: skip
     a, da = m.coordinate("a").symbol, m.v[m.velocity_index("a")]
     goal = ca.fmax(ca.fabs(a), ca.fabs(da)) - 0.15
-    recipe = Discounted(tolerance=1e-3)
+    recipe = Discounted(tolerance=1e-3, sweeps=100)
     told = train_table(Reach(robot, goal, worth=ca.SX(1), grid=grid), recipe)
     made = train_table(Reach(robot, near_rest, worth=certain, grid=grid), recipe)
     np.testing.assert_allclose(told.values, made.values, rtol=0, atol=1e-6)
@@ -382,8 +382,7 @@ def test_the_fastest_way_of_a_double_integrator():
     assert len(late) > 800
     assert late.min() > -0.12
     assert np.median(late) < 0.15
-    assert late.max() < 0.5
-    assert late.mean() == 1
+    assert late.max() < 0.3
     with pytest.raises(InputError, match="least value of its expression there"):
         train_table(Reach(robot, goal + 1, worth=ca.SX(1), grid=grid), recipe)
 

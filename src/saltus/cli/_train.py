@@ -91,7 +91,6 @@ def train_command(
         columns: tuple[str, ...] = ("table", "sweeps", "residual", "time, s", "GB", "file")
         title = f"{robot}: recipe {made_by.name}"
     else:
-        folder(out)
         content, rows = _impulses(system, trials, seed or 0, threads, out, quiet=as_json)
         columns = ("inverse", "within reach", "left at the catch, J", "within reach, T1 +-5 %")
         title = f"{robot}: {content['trials']} impulses, {content['queries']} queries"
@@ -210,6 +209,8 @@ def _tables(
             except KeyboardInterrupt:
                 _say_how_to_go_on(job, out, k)
                 raise
+        if table.actions is None and not table.values.max() > 0:
+            print(f"saltus: {job.name}: no state was seen to reach the goal; a finer grid may do", file=sys.stderr)
         made.append(of_table(table, job.file(out), time.perf_counter() - begin))
     return {"recipe": jobs[0].recipe.name, "tables": made, "files": [one["file"] for one in made]}, tables_rows(made)
 
@@ -241,8 +242,12 @@ def _impulses(
     system: HybridSystem, trials: int | None, seed: int, threads: int | None, out: Path, *, quiet: bool
 ) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
     """Make trials, both inverses, and count their hits."""
-    from saltus.optimize import learn_impulses, save_trials
+    from saltus.optimize import Swinger, learn_impulses, save_trials
 
+    if trials is not None and trials < 1:
+        raise InputError(f"--trials must be a positive whole number, got {trials}")
+    Swinger(system)  # refuses robots that cannot swing so
+    folder(out)
     with Progress(1.0, quiet=quiet, doing="learning:") as show:
         learned = learn_impulses(
             system, **({} if trials is None else {"count": trials}), seed=seed, threads=threads,

@@ -17,6 +17,9 @@ from saltus.engine._single import BLOCK, Block
 from saltus.optimize import _sweeps as W
 from saltus.optimize._recipes import Discounted, RandomActions, Sweep
 
+# Sweeps go four ways, and what changes little in one may change in the next.
+WAYS = 4
+
 # Progress is told after so many slices.
 EVERY = 5
 
@@ -52,7 +55,9 @@ class Work:
     def over(self) -> bool:
         """Whether there is nothing left to do."""
         recipe = self.recipe
-        return self.done >= recipe.sweeps or (isinstance(recipe, Discounted) and self.residual <= recipe.tolerance)
+        if isinstance(recipe, Discounted) and self.done >= WAYS and self.residual <= recipe.tolerance:
+            return True
+        return self.done >= recipe.sweeps
 
     def end_sweep(self, residual: float) -> None:
         """One more is done."""
