@@ -22,7 +22,7 @@ typedef struct {
 } Grid;
 
 static inline void sincos_fast(float x, float *s, float *c) {
-    float k = x * 0.63661977f + 12582912.0f - 12582912.0f;
+    float k = rintf(x * 0.63661977f);
     float y = ((x - k * 1.5703125f) - k * 4.837512969970703e-4f) - k * 7.549789954891882e-8f, z = y * y;
     float sine = y + y * z * (-1.6666654611e-1f + z * (8.3321608736e-3f + z * -1.9515295891e-4f));
     float cosine = 1.0f - 0.5f * z + z * z * (4.166664568e-2f + z * (-1.388731625e-3f + z * 2.443315712e-5f));
