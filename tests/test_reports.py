@@ -74,7 +74,7 @@ def test_every_verb_writes_a_report(verb, call, tmp_path, found_at_once):
     kinds = [section["type"] for section in document["sections"]]
     assert document["title"]
     assert kinds[-2:] == ["command", "facts"]
-    again = " --force" if verb in ("optimize", "trade") else ""
+    again = " --force" if verb in ("optimize", "trade", "train") else ""
     assert document["sections"][-2]["text"] == f"saltus {VERBS[verb]}{again}"
     assert [row[0] for row in document["sections"][-1]["rows"][:2]] == ["saltus", "Python"]
     assert len(kinds) >= 3
