@@ -31,6 +31,7 @@ VERBS = {
     "family": "family monkeybot --set motor_torque=3 --guess dtheta1=0.75,dtheta2=11.1 --knob motor_torque=2.99:3.01",
     "region": "region segway_reduced --controller pd --x theta=-1:1:5 --y dtheta=-2:2:5 --until 3",
     "robustness": "robustness brachiator --mixes 2",
+    "train": "train brachiator --grid 8 --sweeps 2",
     "search": "search monkeybot --type pieces --seed 1 --cycles 20",
     "collisionless": "collisionless monkeybot",
     "optimize": "optimize hopper --reading until-impact --time 3",
@@ -73,7 +74,7 @@ def test_every_verb_writes_a_report(verb, call, tmp_path, found_at_once):
     kinds = [section["type"] for section in document["sections"]]
     assert document["title"]
     assert kinds[-2:] == ["command", "facts"]
-    again = " --force" if verb in ("optimize", "trade") else ""
+    again = " --force" if verb in ("optimize", "trade", "train") else ""
     assert document["sections"][-2]["text"] == f"saltus {VERBS[verb]}{again}"
     assert [row[0] for row in document["sections"][-1]["rows"][:2]] == ["saltus", "Python"]
     assert len(kinds) >= 3

@@ -33,6 +33,7 @@ from numba.extending import intrinsic
 from saltus.errors import CompileError
 
 DOUBLES = types.CPointer(types.float64)
+FLOATS = types.CPointer(types.float32)
 INTEGERS = types.CPointer(types.int64)
 
 KERNEL = types.int32(types.float64, DOUBLES, DOUBLES, DOUBLES, DOUBLES)
@@ -278,6 +279,33 @@ def _moved(pointer: Any) -> Any:
 
 doubles_from = _moved(DOUBLES)
 integers_from = _moved(INTEGERS)
+
+
+def _at_address(pointer: Any, kind: Any) -> Any:
+    """An intrinsic that makes a pointer of an address."""
+
+    @intrinsic
+    def at(typingctx, address):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.inttoptr(arguments[0], kind.as_pointer())
+
+        return pointer(types.int64), codegen
+
+    return at
+
+
+floats_at = _at_address(FLOATS, ir.FloatType())
+integers_at = _at_address(INTEGERS, _INT64)
+
+
+@intrinsic
+def floats_in(typingctx, base, offset):  # type: ignore[no-untyped-def]
+    """Room for numbers of single precision among doubles, from one of these on."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.bitcast(_pointer(builder, *arguments), ir.FloatType().as_pointer())
+
+    return FLOATS(DOUBLES, types.int64), codegen
 
 
 @intrinsic
@@ -527,6 +555,11 @@ def compile_entry(function: Callable[..., Any], signature: Any, name: str, key: 
     except (NumbaError, TypeError) as error:
         raise CompileError(f"cannot compile {name!r} to machine code: {error}") from error
     return entry
+
+
+def double_bits(bits: int) -> float:
+    """The number whose bits these are, as compiled code reads addresses among numbers."""
+    return ctypes.c_double.from_buffer(ctypes.c_int64(bits)).value
 
 
 def pointer_to(array: np.ndarray) -> int:

@@ -12,6 +12,7 @@ from saltus.cli import (  # noqa: F401 - verbs
     _robustness,
     _runs,
     _search,
+    _train,
     _urdf,
 )
 from saltus.cli._app import app, main

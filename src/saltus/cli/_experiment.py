@@ -192,6 +192,13 @@ def _options(kind: Any, name: str, options: Mapping[str, str]) -> dict[str, Any]
         try:
             values[key] = json.loads(text)
         except json.JSONDecodeError:
-            words = [part.strip() for part in str(fields[key]).split("|")]
-            values[key] = text if "str" in words else number(text, f"--control {key}")
+            values[key] = _worded(text, str(fields[key]), f"--control {key}")
     return values
+
+
+def _worded(text: str, kind: str, where: str) -> Any:
+    """What is no JSON: words where there may be words, several with commas between where there may be several."""
+    if "str" not in [part.strip() for part in kind.split("|")]:
+        return number(text, where)
+    several = [part.strip() for part in text.split(",")]
+    return several if "Sequence[" in kind and len(several) > 1 else text

@@ -88,7 +88,8 @@ def command(words: Sequence[str]) -> str:
         elif word not in ("--force", "--json") and not word.startswith("--report="):
             kept.append(word)
     # what was written is there now
-    again = ["--force"] if {"optimize", "trade", "--animation", "--view"} & set(kept) and "--resume" not in kept else []
+    keeps = {"optimize", "trade", "train", "--animation", "--view"} & set(kept)
+    again = ["--force"] if keeps and "--resume" not in kept else []
     plugins = os.environ.get("SALTUS_PLUGINS")
     setting = f"SALTUS_PLUGINS={shlex.quote(plugins)} " if plugins else ""
     return setting + shlex.join(["saltus", *kept, *again])

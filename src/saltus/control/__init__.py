@@ -16,16 +16,20 @@ from saltus.control._linear import Linear
 from saltus.control._linearize import LinearArc, linearize, linearize_along
 from saltus.control._motor import Motor
 from saltus.control._protocol import Controller
+from saltus.control._reach import Reach
 from saltus.control._symbolic_linear import SymbolicLinear, controllability_determinant, symbolic_linear
+from saltus.control._table import Axis, Place, Table
 from saltus.control._track import Track
 from saltus.control.arm_swing import ArmSwing
 from saltus.control.constant import Constant
 from saltus.control.energy import Energy
 from saltus.control.feedback import Feedback
+from saltus.control.impulse import Impulse
 from saltus.control.lqr import LQR
 from saltus.control.passive import Passive
 from saltus.control.pd import PD
 from saltus.control.points import Points
+from saltus.control.policy import Policy
 from saltus.control.schedule import Schedule
 from saltus.control.sine import Sine
 from saltus.control.swap_at_level import SwapAtLevel
@@ -37,6 +41,7 @@ __all__ = [
     "LQR",
     "PD",
     "ArmSwing",
+    "Axis",
     "Command",
     "Compiled",
     "Constant",
@@ -48,17 +53,22 @@ __all__ = [
     "Feedback",
     "Gripper",
     "Hardware",
+    "Impulse",
     "Imu",
     "Linear",
     "LinearArc",
     "Motor",
     "Passive",
+    "Place",
     "Points",
+    "Policy",
+    "Reach",
     "Sampled",
     "Schedule",
     "Sine",
     "SwapAtLevel",
     "SymbolicLinear",
+    "Table",
     "Timed",
     "Track",
     "controllability_determinant",

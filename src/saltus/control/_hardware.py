@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._native import double_bits
 from saltus.control import _hardware_law as H
 from saltus.control._current import Current
 from saltus.control._encoder import Encoder
@@ -145,7 +145,7 @@ class _Numbers:
         self._put_joints()
         self._put_sensors()
         self._put_claws()
-        self.data[H.SEED], self.data[H.INNER] = self.hardware.seed, _double(inner.address)
+        self.data[H.SEED], self.data[H.INNER] = self.hardware.seed, double_bits(inner.address)
         self.data[H.INNER_DATA], self.data[H.INNER_MEMORY] = len(self.data), self.memory
         first = len(self.data)
         return replace(
@@ -154,6 +154,7 @@ class _Numbers:
             data=np.concatenate([self.data, inner.data]),
             memory=np.concatenate([self._first_memory(), inner.memory]),
             parameters=tuple(replace(one, places=tuple(first + k for k in one.places)) for one in inner.parameters),
+            arrays={first + place: array for place, array in inner.arrays.items()},
             alive=self.alive,
             name=f"hardware of {inner.name}",
             rough=inner.rough or self._rough(),
@@ -244,7 +245,7 @@ class _Numbers:
         limited = gripper.impact_limit is not None
         look, size = system.once(f"claws {limited}", lambda: _looking(system, gripper))
         seen = compiled_control(look)
-        self.data[H.LOOK] = _double(seen.address)
+        self.data[H.LOOK] = double_bits(seen.address)
         self.alive += (seen.alive,)
         count = len(grips_of(system))
         self.begins = {self.memory + CLAW * k + SIDE: -1.0 for k in range(count)}
@@ -260,8 +261,3 @@ def _looking(system: HybridSystem, gripper: Gripper) -> tuple[Any, int]:
 def driven_angles(system: HybridSystem) -> list[Actuator]:
     """The actuators that drive an angle."""
     return [one for one in system.mechanism.actuators.values() if one.coordinate is not None and one.unit == "N m"]
-
-
-def _double(bits: int) -> float:
-    """The number that has these bits, as compiled code reads them."""
-    return ctypes.c_double.from_buffer(ctypes.c_int64(bits)).value

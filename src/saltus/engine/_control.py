@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._native import CONTROL, Entry, compile_entry, compiled, function_digest
+from saltus._native import CONTROL, compile_entry, compiled, function_digest
 from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
@@ -73,10 +73,11 @@ class ControlParameter:
 class Control:
     """A controller bound to a system, in the form that the loop calls.
 
-    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of
-    them that have names; ``breaks`` are times at which its output may jump; ``alive`` is what must live as long as
-    the address is in use, several things where it calls others; ``raised`` is where a Python function leaves what it
-    raised, one place for all who stand before or behind it.
+    ``kind`` is one of PASSIVE, CONTINUOUS, SAMPLED; ``data`` are its numbers, ``parameters`` those of them that have
+    names, ``arrays`` those that are too many for it, by the place in ``data`` of their address; ``breaks`` are times at
+    which its output may jump; ``alive`` is what must live as long as the address is in use, several things where it
+    calls others; ``raised`` is where a Python function leaves what it raised, one place for all who stand before or
+    behind it.
 
     ``check_start`` refuses, by an `InputError`, a start that it can do nothing with: it is called before a run with the
     state, the statuses and the values of the parameters. ``rough`` says, if anything, why runs with it have no
@@ -90,6 +91,7 @@ class Control:
     breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))
     period: float = 0.0
     parameters: tuple[ControlParameter, ...] = ()
+    arrays: Mapping[int, np.ndarray] = field(default_factory=dict)
     alive: Any = None
     name: str = "passive"
     check_start: Callable[[np.ndarray, Sequence[int], np.ndarray], None] | None = None
@@ -118,7 +120,7 @@ class Control:
     @property
     def lasting(self) -> bool:
         """Whether many runs can share it: all of it is compiled, or there is nothing."""
-        return self.kind == L.PASSIVE or all(isinstance(part, Entry) for part in self.parts)
+        return self.kind == L.PASSIVE or not self.python
 
 
 class State:

@@ -9,35 +9,62 @@ from saltus import registry
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._collocation import Arc, Motion, collocate, cut
+from saltus.optimize._impulses import Ranges, Swinger, Trials, random_impulses
+from saltus.optimize._inverse import Committee, GoodTrials, committee, hits, softest
+from saltus.optimize._learn import Learned, hit_rates, learn_impulses
 from saltus.optimize._mixes import Mixes, Robustness, robustness
 from saltus.optimize._polish import Polished, polish
 from saltus.optimize._problem import Problem, Stage, Trial
+from saltus.optimize._recipes import RECIPES, Discounted, RandomActions, Sweep, find_recipe
 from saltus.optimize._search import Best, Progress, read_best, search
+from saltus.optimize._trial_files import read_trials, save_trials
+from saltus.optimize._value_iteration import check_training, train_table
 from saltus.optimize._verdict import Verdict, steps_table, torque_table, verdict
 from saltus.robots import find_robot
 
 __all__ = [
+    "RECIPES",
     "Arc",
     "Best",
+    "Committee",
+    "Discounted",
+    "GoodTrials",
+    "Learned",
     "Mixes",
     "Motion",
     "Polished",
     "Problem",
     "Progress",
+    "RandomActions",
+    "Ranges",
     "Robustness",
     "Stage",
+    "Sweep",
+    "Swinger",
     "Trial",
+    "Trials",
     "Verdict",
+    "check_training",
     "collocate",
+    "committee",
     "cut",
     "find_problem",
+    "find_recipe",
+    "hit_rates",
+    "hits",
+    "learn_impulses",
     "polish",
     "problem_names",
+    "random_impulses",
     "read_best",
+    "read_trials",
     "robustness",
+    "save_trials",
     "search",
+    "softest",
     "steps_table",
     "torque_table",
+    "train_table",
     "verdict",
 ]
 

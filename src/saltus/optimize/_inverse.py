@@ -1,0 +1,203 @@
+"""From where to where: inverses of impulse trials, by a committee of nets and by good trials that are polished."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from saltus.control.impulse import Impulse
+from saltus.errors import InputError, unknown_name
+from saltus.optimize._impulses import Swinger, Trials
+
+# What counts as soft: kinetic energy at the end, J, or the largest force on the hand that holds, N.
+SOFTNESS = ("residual", "force")
+
+# Shares of a committee's data that train, validate and test it [yang2016, 7.3.2].
+SPLIT = (0.70, 0.15, 0.15)
+
+# A polished impulse is to bear that it begins so much too early or too late, as shares.
+OFF = (0.95, 1.0, 1.05)
+
+
+def softest(
+    trials: Trials, by: str = "residual", *, starts: int = 21, targets: int = 21, each: int = 7,
+    reach: tuple[float, float] = (0.40, 0.60),
+) -> Trials:  # fmt: skip
+    """The softest trials of each bin of start and end [yang2016, 7.3.2].
+
+    Parameters
+    ----------
+    by
+        ``residual`` or ``force``.
+    starts, targets
+        How many bins there are of each.
+    each
+        How many are kept of a bin.
+    reach
+        Ends that count, m.
+    """
+    if by not in SOFTNESS:
+        raise unknown_name("softness", by, SOFTNESS, "impulses")
+    good = trials[trials.reached & (trials.x >= reach[0]) & (trials.x <= reach[1])]
+    if not len(good):
+        raise InputError(f"impulses: no trial ended between {reach[0]:g} and {reach[1]:g} m; make more")
+    row = _bin(good.start, starts, (float(trials.start.min()), float(trials.start.max())))
+    column = _bin(good.x, targets, reach)
+    order = np.lexsort((getattr(good, by), row * targets + column))
+    bins = (row * targets + column)[order]
+    first = np.searchsorted(bins, bins)
+    return good[order[np.arange(len(bins)) - first < each]]
+
+
+def _bin(values: np.ndarray, count: int, ends: tuple[float, float]) -> np.ndarray:
+    low, high = ends
+    return np.clip(((values - low) / max(high - low, 1e-12) * count).astype(int), 0, count - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Nets that tell the impulse from start and end; their mean counts.
+
+    Parameters
+    ----------
+    nets
+        Each with a hidden layer of sigmoid units and linear outputs [yang2016, 7.3.2].
+    error
+        Root mean square of what the mean of the nets is off on the data that tested it, in the units of begin, size and
+        length.
+    """
+
+    nets: tuple[Any, ...]
+    scale: np.ndarray
+    limit: float
+    error: np.ndarray
+
+    def impulse(self, start: float, target: float) -> Impulse:
+        """The impulse for a swing from one place to another, m."""
+        begin, size, length = self.predict(np.array([[start, target]]))[0]
+        return Impulse(begin=begin, size=size, length=length)
+
+    def predict(self, places: np.ndarray) -> np.ndarray:
+        """Begin, size and length for rows of start and end; cut to what a motor can do."""
+        inputs = (places - self.scale[0, :2]) / self.scale[1, :2]
+        mean = np.mean([net.predict(inputs) for net in self.nets], axis=0)
+        found = mean * self.scale[1, 2:] + self.scale[0, 2:]
+        found[:, [0, 2]] = np.maximum(found[:, [0, 2]], 0.0)
+        found[:, 1] = np.clip(found[:, 1], -self.limit, self.limit)
+        return np.asarray(found)
+
+
+def committee(data: Trials, limit: float, *, members: int = 10, units: int = 20, seed: int = 0) -> Committee:
+    """Train nets on trials, each on its own split; of several lengths of training the best on its validation counts."""
+    from sklearn.neural_network import MLPRegressor
+    from threadpoolctl import threadpool_limits
+
+    if len(data) < 20:
+        raise InputError(f"impulses: a committee learns from at least 20 trials, got {len(data)}")
+    table = np.column_stack([data.start, data.x, data.begin, data.size, data.length])
+    scale = np.array([table.mean(axis=0), np.maximum(table.std(axis=0), 1e-9)])
+    scaled = (table - scale[0]) / scale[1]
+    draw = np.random.default_rng(seed)
+    order = draw.permutation(len(table))
+    test, rest = np.split(order, [round(SPLIT[2] * len(order))])
+    nets = []
+    for _ in range(members):
+        mixed = draw.permutation(rest)
+        valid, train = np.split(mixed, [round(SPLIT[1] * len(order))])
+        best, least = None, math.inf
+        state = int(draw.integers(2**31))
+        for length in (40, 120, 300):
+            net = MLPRegressor(
+                hidden_layer_sizes=(units,), activation="logistic", solver="lbfgs", max_iter=length, random_state=state
+            )
+            # nets so small are slower with several threads
+            with warnings.catch_warnings(), threadpool_limits(1):
+                warnings.simplefilter("ignore")  # that it was stopped early is the point
+                net.fit(scaled[train, :2], scaled[train, 2:])
+            error = float(np.mean((net.predict(scaled[valid, :2]) - scaled[valid, 2:]) ** 2))
+            if error < least:
+                best, least = net, error
+        nets.append(best)
+    made = Committee(tuple(nets), scale, limit, np.zeros(3))
+    off = made.predict(table[test, :2]) - table[test, 2:]
+    return Committee(made.nets, scale, limit, np.sqrt(np.mean(off**2, axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class GoodTrials:
+    """The inverse that copes with several right answers: good trials nearby, polished by simulation.
+
+    Trials that came from near the start to near the target softly are moved to the very start, and changed at random by
+    less and less; what counts is the catch of a bar at the target, with the impulse on time, early and late.
+
+    Parameters
+    ----------
+    swinger, trials
+        What trials are made by, and those that are known.
+    candidates, offspring, rounds
+        How many are kept, how many changes of each are tried, how often.
+    """
+
+    swinger: Swinger
+    trials: Trials
+    candidates: int = 12
+    offspring: int = 15
+    rounds: int = 6
+    seed: int = 0
+
+    def impulse(self, start: float, target: float) -> Impulse:
+        """The impulse for a swing from one place to a bar at another, m."""
+        begin, size, length = self.best(start, target)
+        return Impulse(begin=float(begin), size=float(size), length=float(length))
+
+    def best(self, start: float, target: float) -> np.ndarray:
+        """Begin, size and length."""
+        draw = np.random.default_rng([self.seed, round(1e6 * abs(start)), round(1e6 * abs(target))])
+        kept = self._nearest(start, target)
+        spread = np.array([0.02, 0.1 * self.swinger.limit, 0.02])
+        for _ in range(self.rounds):
+            changed = kept[:, None] + draw.normal(size=(len(kept), self.offspring, 3)) * spread
+            pool = np.concatenate([kept, changed.reshape(-1, 3)])
+            pool[:, 0], pool[:, 2] = np.maximum(pool[:, 0], 0.0), np.maximum(pool[:, 2], 0.005)
+            pool[:, 1] = np.clip(pool[:, 1], -self.swinger.limit, self.swinger.limit)
+            kept = pool[np.argsort(self._cost(pool, start, target))[: self.candidates]]
+            spread *= 0.6
+        best: np.ndarray = kept[0]
+        return best
+
+    def _nearest(self, start: float, target: float) -> np.ndarray:
+        good = self.trials[self.trials.reached]
+        if not len(good):
+            raise InputError("impulses: there are no trials that came anywhere")
+        away = ((good.start - start) / 0.01) ** 2 + ((good.x - target) / 0.01) ** 2 + good.residual
+        first = np.argsort(away)[: 4 * self.candidates]
+        return np.column_stack([good.begin, good.size, good.length])[first]
+
+    def _cost(self, pool: np.ndarray, start: float, target: float) -> np.ndarray:
+        """Mean of what is left at the catch, J, over times that are off; a miss costs more the larger it is."""
+        begin = pool[:, :1] * np.array(OFF)
+        made = self.swinger.swing(
+            start, begin.ravel(), np.repeat(pool[:, 1], len(OFF)), np.repeat(pool[:, 2], len(OFF)), bar=target
+        )
+        cost = np.where(made.reached, made.residual, 5.0 + 50.0 * np.nan_to_num(made.miss, posinf=10.0))
+        mean: np.ndarray = cost.reshape(-1, len(OFF)).mean(axis=1)
+        return mean
+
+
+def hits(
+    swinger: Swinger, inverse: Committee | GoodTrials, starts: Sequence[float], targets: Sequence[float],
+    begins: Sequence[float] = OFF,
+) -> Trials:  # fmt: skip
+    """Every start with every target, by an inverse: trials in an array of starts, targets and shares of the begin."""
+    rows = []
+    for start in starts:
+        for target in targets:
+            one = inverse.impulse(start, target)
+            rows.append(swinger.swing(start, one.begin * np.array(begins), one.size, one.length, bar=target))
+    shape = (len(starts), len(targets), len(begins))
+    return Trials(**{name: np.array([vars(row)[name] for row in rows]).reshape(shape) for name in vars(rows[0])})

@@ -1,0 +1,501 @@
+"""Lanes in single precision, tables, and dynamic programming: against SciPy, the engine, and answers that are known."""
+
+import ctypes
+import itertools
+import math
+import pickle
+import signal
+import time
+
+import casadi as ca
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import types
+from scipy.integrate import solve_ivp
+
+import saltus
+from saltus import robots
+from saltus._native import FLOATS, INTEGERS, compile_entry, ctypes_entry, pointer_to
+from saltus.contact import World, ladder
+from saltus.control import Axis, Constant, Encoder, Hardware, Imu, Place, Policy, Reach, Table
+from saltus.control._table import grid_numbers, interpolated, nearest
+from saltus.engine import _single as S
+from saltus.engine._reduced import reduced
+from saltus.engine._single import BLOCK, Aim, Block, sincos_single
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Mechanism, Revolute
+from saltus.optimize import Discounted, RandomActions, train_table
+from saltus.robots._bars import between
+
+
+def trigonometry(x, out, n):
+    for k in range(n):
+        s, c = sincos_single(x[k])
+        out[2 * k], out[2 * k + 1] = s, c
+    return 0
+
+
+def looked_up(V, whole, real, x, out, n):
+    for k in range(n):
+        out[2 * k] = interpolated(V, whole, real, x[4 * k], x[4 * k + 1], x[4 * k + 2], x[4 * k + 3])
+        out[2 * k + 1] = np.float32(nearest(whole, real, x[4 * k], x[4 * k + 1], x[4 * k + 2], x[4 * k + 3]))
+    return 0
+
+
+def called(function, pointers):
+    """Call a compiled function of some arrays and their length."""
+    kind = types.int32(*pointers, types.int64)
+    entry = compile_entry(function, kind, f"test-{function.__name__}", None)
+    call = ctypes_entry(entry, ctypes.c_int32, [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64])
+    return lambda *arrays, n: call(*map(pointer_to, arrays), n)
+
+
+@pytest.fixture(scope="module")
+def lookup():
+    call = called(looked_up, [FLOATS, INTEGERS, FLOATS, FLOATS, FLOATS])
+
+    def look(table, axes, points):
+        x = np.ascontiguousarray(points, dtype=np.float32)
+        out = np.zeros((len(x), 2), dtype=np.float32)
+        call(np.ascontiguousarray(table, dtype=np.float32), *grid_numbers(axes), x, out, n=len(x))
+        return out.T
+
+    return look
+
+
+def test_sine_and_cosine_in_single_precision():
+    x = np.concatenate([np.linspace(-7, 7, 20001), np.linspace(-3000, 3000, 20001)]).astype(np.float32)
+    out = np.zeros((len(x), 2), dtype=np.float32)
+    called(trigonometry, [FLOATS, FLOATS])(x, out, n=len(x))
+    exact = np.stack([np.sin(x.astype(float)), np.cos(x.astype(float))], axis=1)
+    assert np.abs(out[:20001] - exact[:20001]).max() < 1.3e-7
+    assert np.abs(out - exact).max() < 2e-7
+
+
+# -- motion of lanes ----------------------------------------------------------------------------------
+
+
+def by_hand(p):
+    """Accelerations of two links that hang by hand A, written down anew; angles from straight down."""
+    a = p["I1"] + p["m1"] * p["r1"] ** 2 + p["m2"] * p["L1"] ** 2
+    b, c = p["I2"] + p["m2"] * p["r2"] ** 2, p["m2"] * p["L1"] * p["r2"]
+    g1, g2 = (p["m1"] * p["r1"] + p["m2"] * p["L1"]) * p["g"], p["m2"] * p["r2"] * p["g"]
+
+    def flow(t, x, u):
+        q1, q2, v1, v2 = x
+        M = np.array([[a + b + 2 * c * math.cos(q2), b + c * math.cos(q2)], [b + c * math.cos(q2), b]])
+        bent = g2 * math.sin(q1 + q2)
+        force = np.array(
+            [
+                c * math.sin(q2) * (2 * v1 * v2 + v2 * v2) - g1 * math.sin(q1) - bent,
+                u - c * math.sin(q2) * v1 * v1 - bent,
+            ]
+        )
+        return [v1, v2, *np.linalg.solve(M, force)]
+
+    return flow
+
+
+def moved(block, mode, states, inputs, step, steps):
+    """Lanes of a block after some steps."""
+    W = np.zeros((S.ROWS, BLOCK), dtype=np.float32)
+    W[[S.Q0, S.Q1, S.V0, S.V1], : len(states)] = np.asarray(states).T
+    W[S.U, : len(states)], W[S.HIT] = inputs, -1.0
+    p = mode.values().astype(np.float32)
+    block.move(pointer_to(W), pointer_to(p), step, steps)
+    return W
+
+
+def test_lanes_move_as_scipy_says():
+    robot = robots.brachiator()
+    mode = reduced(robot, "A")
+    block = Block(mode, Aim(ca.SX(1), ca.SX(1)), "leapfrog", stops=False)
+    draw = np.random.default_rng(3)
+    states, inputs = draw.uniform([-3, -2, -2, -2], [3, 2, 2, 2], (6, 4)), draw.uniform(-4, 4, 6)
+    W = moved(block, mode, states, inputs, 2.5e-4, 1200)
+    for k in range(6):
+        end = solve_ivp(by_hand(robot.values), (0, 0.3), states[k], args=(inputs[k],), rtol=1e-10, atol=1e-10).y[:, -1]
+        np.testing.assert_allclose(W[[S.Q0, S.Q1, S.V0, S.V1], k], end, rtol=0, atol=2e-4 * (1 + np.abs(end).max()))
+
+
+def test_a_stop_takes_what_it_takes_in_the_engine():
+    robot = robots.brachiator(elbow_stop=1.0)
+    mode = reduced(robot, "A")
+    start = {**between(robot, 0), "theta1": 0.3, "theta2": 0.7}
+    run = saltus.simulate(robot, start, controller=Constant(4.0), mode={"B": "open"}, until=0.3)
+    assert "theta2.upper" in [event.guard for event in run.events]
+    block = Block(mode, Aim(ca.SX(1), ca.SX(1)), "leapfrog")
+    W = moved(block, mode, [[0.3, 0.7, 0.0, 0.0]], [4.0], 1e-4, 3000)
+    end = [run.final[name] for name in ("theta1", "theta2", "dtheta1", "dtheta2")]
+    np.testing.assert_allclose(W[[S.Q0, S.Q1, S.V0, S.V1], 0], end, rtol=0, atol=5e-3)
+
+
+@pytest.mark.parametrize("hand", ["A", "B"])
+def test_a_reduced_mode_moves_as_the_whole_robot(hand):
+    """Held by either hand, with friction about it, through the angles of that hand."""
+    robot = robots.brachiator(hand_viscous=0.2, elbow_viscous=0.1)
+    mode, m = reduced(robot, hand), robot.mechanism
+    place = ca.Function("place", [m.q, m.p], [m.points[hand].position])
+    rates = ca.Function("rates", [m.q, m.p], [ca.jacobian(m.points[hand].position, m.q)])
+    turned = {"theta1": 0.4 if hand == "A" else 2.5, "theta2": 0.5}
+    q = np.array([0.0, 0.0, *turned.values()])
+    q[:2] = -np.array(place(q, robot.parameter_values)).ravel()
+    v = np.array([0.0, 0.0, 0.7, -1.1])
+    v[:2] = -np.array(rates(q, robot.parameter_values) @ v).ravel()
+    start = dict(zip(robot.state_names, [*q, *v], strict=True))
+    other = "B" if hand == "A" else "A"
+    run = saltus.simulate(robot, start, controller=Constant(1.5), mode={hand: "closed", other: "open"}, until=0.25)
+    flow = ca.Function("flow", [mode.q, mode.v, mode.u, mode.p], [mode.acceleration])
+
+    def rate(t, x):
+        return [*x[2:], *np.array(flow(x[:2], x[2:], 1.5, mode.values())).ravel()]
+
+    end = solve_ivp(rate, (0, 0.25), [*turned.values(), *v[2:]], rtol=1e-10, atol=1e-12).y[:, -1]
+    np.testing.assert_allclose(
+        end, [run.final[name] for name in ("theta1", "theta2", "dtheta1", "dtheta2")], rtol=0, atol=1e-7
+    )
+
+
+# -- tables -------------------------------------------------------------------------------------------
+
+numbers = st.floats(-2, 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(numbers, min_size=16, max_size=16),
+    st.lists(st.integers(3, 6), min_size=4, max_size=4),
+    st.lists(st.tuples(*[st.floats(-1.5, 2.5)] * 4), min_size=1, max_size=5),
+)
+def test_interpolation_is_exact_for_what_is_linear_in_each(lookup, weights, counts, points):
+    """Within the grid; beyond it, the value is that at its edge."""
+    axes = tuple(Axis(f"x{k}", -1.5 + k, 2.5 + k / 2, count) for k, count in enumerate(counts))
+    w = np.array(weights).reshape(2, 2, 2, 2)
+
+    def f(*x):
+        total = 0.0
+        for index in np.ndindex(2, 2, 2, 2):
+            total = total + w[index] * np.prod([one**k for one, k in zip(x, index, strict=True)], axis=0)
+        return total
+
+    table = f(*np.meshgrid(*(axis.places for axis in axes), indexing="ij"))
+    clamped = [
+        np.clip(np.array(column), axis.lower, axis.upper)
+        for column, axis in zip(zip(*points, strict=True), axes, strict=True)
+    ]
+    found, _ = lookup(table, axes, points)
+    np.testing.assert_allclose(found, f(*clamped), rtol=0, atol=3e-5 * (1 + np.abs(table).max()))
+
+
+def test_an_axis_that_closes_on_itself_and_nearest_states(lookup):
+    axes = (Axis("a", -math.pi, math.pi, 8, periodic=True), *(Axis(name, -1, 1, 3) for name in "bcd"))
+    table = np.zeros((8, 3, 3, 3))
+    table[0], table[7] = 1.0, 3.0
+    spacing = math.pi / 4
+    points = [
+        (math.pi - share * spacing + turns * 2 * math.pi, 0, 0, 0) for share in (0.25, 0.75) for turns in (-3, 0, 2)
+    ]
+    found, at = lookup(table, axes, points)
+    np.testing.assert_allclose(found, [1.5] * 3 + [2.5] * 3, rtol=0, atol=1e-4)
+    middle = (1 * 3 + 1) * 3 + 1
+    assert at.tolist() == [middle] * 3 + [7 * 27 + middle] * 3
+    assert lookup(table, axes, [(math.nan,) * 4]).shape == (2, 1)  # no number comes from somewhere in the table
+
+
+def small(**options):
+    given = {"robot": robots.brachiator(), "goal": ("B", (0.55, 0.0)), "holds": "A", "grid": 9, **options}
+    return Reach(**given)
+
+
+RECIPES = [Discounted(sweeps=5), RandomActions(sweeps=6, seed=3)]
+RECIPE = pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+
+
+@RECIPE
+def test_threads_make_no_difference(recipe):
+    one, two, three = (train_table(small(), recipe, threads=n) for n in (1, 2, 3))
+    for other in (two, three):
+        assert one.values.tobytes() == other.values.tobytes()
+        assert one.residual == other.residual
+        assert one.actions is None or one.actions.tobytes() == other.actions.tobytes()
+    assert one.values.max() > one.values.min()
+
+
+@RECIPE
+def test_a_table_in_two_goes_is_the_same(recipe, tmp_path):
+    """Broken off in the middle of a sweep, by a callback or by Ctrl-C."""
+    whole = train_table(small(), recipe)
+
+    def stop(sweep):
+        if sweep.number == 2:
+            raise KeyboardInterrupt
+
+    pressed = []
+
+    def press(sweep):
+        if sweep.number == 1 and not pressed:
+            pressed.append(True)
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.5)  # until it is heard
+
+    for k, progress in enumerate((stop, press)):
+        path = tmp_path / f"{k}.npz"
+        with pytest.raises(KeyboardInterrupt):
+            train_table(small(), recipe, progress=progress, checkpoint=path)
+        kept = Table.load(path)
+        assert kept.sweeps < recipe.sweeps
+        assert kept.begun[0] > 0 or kept.begun[1] > 0 or k == 1
+        again = train_table(small(), recipe, checkpoint=path, resume=True, threads=1)
+        assert again.values.tobytes() == whole.values.tobytes()
+        assert (again.sweeps, again.residual) == (whole.sweeps, whole.residual)
+
+
+def test_only_the_same_is_gone_on_with(tmp_path):
+    path = train_table(small(), Discounted(sweeps=1)).save(tmp_path / "one.npz")
+    for task, recipe, match in [
+        (small(), RandomActions(), "name = saltus, and wanted is thesis"),
+        (small(), Discounted(effort=0.5), r"effort = 0.0, and wanted is 0.5"),
+        (small(grid=10), Discounted(), "another grid: theta1 .* 9 places"),
+        (small(stops=False), Discounted(), "stops = True"),
+        (Reach(robots.brachiator(), ("B", (0.5, 0)), holds="A", grid=9), Discounted(), r"goal .*x=0.55"),
+        (Reach(robots.brachiator(), ("A", (0.55, 0)), holds="B", grid=9), Discounted(), "held by A"),
+        (Reach(robots.brachiator(m1=2.0), ("B", (0.55, 0)), holds="A", grid=9), Discounted(), "m1 = 1.77705, and .* 2"),
+    ]:
+        with pytest.raises(InputError, match=match):
+            train_table(task, recipe, checkpoint=path, resume=True)
+
+
+def test_files_are_the_same_again_and_damage_is_seen(tmp_path):
+    table = train_table(small(grid={"theta1": 7, "theta2": 5, "dtheta1": 6, "dtheta2": 4}), RandomActions(sweeps=2))
+    path = table.save(tmp_path / "table.npz")
+    again = Table.load(path, robots.brachiator())
+    for name in ("axes", "goal", "holds", "robot", "parameters", "sweeps", "residual"):
+        assert getattr(again, name) == getattr(table, name)
+    assert again.values.tobytes() == table.values.tobytes()
+    assert again.actions.tobytes() == table.actions.tobytes()
+    content = path.read_bytes()
+    for k in np.linspace(40, len(content) - 40, 12).astype(int):
+        bad = tmp_path / "bad.npz"
+        bad.write_bytes(content[:k] + bytes([content[k] ^ 0xFF]) + content[k + 1 :])
+        try:
+            read = Table.load(bad)
+        except InputError:
+            continue
+        assert read.values.tobytes() == table.values.tobytes()  # it was a byte that says nothing, such as a date
+        assert read.parameters == table.parameters
+    for content_of_another in (content[: len(content) // 2], b"", b"hello"):
+        bad.write_bytes(content_of_another)
+        with pytest.raises(InputError, match="not a table, or damaged"):
+            Table.load(bad)
+    with pytest.raises(InputError, match=r"table.npz: .* L1 = 0.4, and here L1 = 0.41"):
+        Table.load(path, robots.brachiator(L1=0.41))
+    with pytest.raises(InputError, match="of brachiator, not of double_pendulum"):
+        Table.load(path, robots.double_pendulum())
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: train_table(small(grid=600)), r"needs 519 GB, and [\d.]+ GB are available"),
+        (lambda: train_table(small(grid=2)), "at least 3 places, got 2"),
+        (lambda: train_table(small(grid={"theta3": 5})), "unknown axis"),
+        (lambda: train_table(small(robot=robots.brachiator(torque_limit=0))), "it is 0; there are no inputs"),
+        (lambda: Discounted(inputs=(0.0, 0.0)), "all inputs are zero"),
+        (lambda: Discounted(inputs=(1.5,)), "from -1 to 1, got 1.5"),
+        (lambda: train_table(small(goal=("B", (1.2, 0)))), "nearest that it comes is 0.4 m, and 0.025 m is wanted"),
+        (lambda: train_table(small(goal=("B", (math.nan, 0)))), "finite"),
+        (lambda: train_table(small(goal=("B", 0.5))), "is \\(point, \\(x, y\\)\\)"),
+        (lambda: train_table(small(goal=("C", (0.5, 0)))), "unknown point"),
+        (lambda: train_table(small(holds=None)), "has 4 degrees of freedom"),
+        (lambda: train_table(small(robot=robots.five_link_brachiator())), "has 5 degrees of freedom"),
+        (lambda: train_table(small(robot=robots.hopper(), holds=None)), "hopper"),
+        (lambda: train_table(small(), threads=0), "threads"),
+        (lambda: train_table(small(), resume=True), "which checkpoint"),
+        (lambda: RandomActions(seed=-1), "seed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_trained_is_refused_at_once(make, match):
+    with pytest.raises(InputError, match=match):
+        make()
+
+
+def test_a_goal_that_only_a_closer_look_finds_is_on_the_grid():
+    assert len(small(radius=1e-4).check()) == 4
+
+
+# -- a problem with a known answer ----------------------------------------------------------------------
+
+
+def cart():
+    """Two wheels beside each other, of which one is driven: its angle is a double integrator."""
+    m = Mechanism("cart")
+    m.gravity = 0.0
+    limit = m.parameter("torque_limit", 2.0, "N m", "of the motor", lower=0)
+    m.body("one", Revolute("a"), mass=1.0, inertia=1.0, com=(0, 0))
+    m.body("two", Revolute("b"), mass=1.0, inertia=1.0, com=(0, 0))
+    m.actuator("motor", "a", limit=limit)
+    return HybridSystem(m, about="two wheels")
+
+
+def near_rest(q0, q1, v0, v1):
+    return max(abs(q0), abs(v0)) - 0.15
+
+
+def certain(q0, q1, v0, v1):
+    return 1.0 + 0.0 * q0
+
+
+def fastest(q, v, most, size):
+    """The least time of a double integrator from (q, v) into a square about rest, from one full input to the other."""
+    least = np.full(np.shape(q), np.inf)
+    for end, speed in itertools.product(np.linspace(-size, size, 13), repeat=2):
+        for side in (1.0, -1.0):
+            # as if to the right; the rate at which the input changes its sign
+            v0, v1, way = side * v, side * speed, side * (end - q)
+            square = (v0**2 + v1**2) / 2 + most * way
+            turn = np.sqrt(np.maximum(square, 0))
+            there = (square >= 0) & (turn >= np.maximum(v0, v1))
+            least = np.where(there, np.minimum(least, (2 * turn - v0 - v1) / most), least)
+    return least
+
+
+def test_the_fastest_way_of_a_double_integrator():
+    robot = cart()
+    m = robot.mechanism
+    grid = {
+        "a": Axis("a", -2, 2, 61), "b": Axis("b", -1, 1, 3), "da": Axis("da", -3, 3, 61), "db": Axis("db", -1, 1, 3),
+    }  # fmt: skip
+    a, da = m.coordinate("a").symbol, m.v[m.velocity_index("a")]
+    goal = ca.fmax(ca.fabs(a), ca.fabs(da)) - 0.15
+    recipe = Discounted(tolerance=1e-3, sweeps=100)
+    told = train_table(Reach(robot, goal, worth=ca.SX(1), grid=grid), recipe)
+    made = train_table(Reach(robot, near_rest, worth=certain, grid=grid), recipe)
+    np.testing.assert_allclose(told.values, made.values, rtol=0, atol=1e-6)
+    places, rates = np.meshgrid(told.axes[0].places, told.axes[2].places, indexing="ij")
+    exact = fastest(places, rates, 2.0, 0.15)
+    # what leaves the grid on the way is worth nothing
+    inside = (np.abs(places) + rates**2 / 4 < 1.8) & (np.abs(rates) < 2) & (exact > 0.1)
+    late = (-np.log(np.maximum(told.values[:, 1, :, 1], 1e-9)) - exact)[inside]
+    assert len(late) > 800
+    assert late.min() > -0.12
+    assert np.median(late) < 0.15
+    assert late.max() < 0.3
+    with pytest.raises(InputError, match="least value of its expression there"):
+        train_table(Reach(robot, goal + 1, worth=ca.SX(1), grid=grid), recipe)
+
+
+# -- the policy -----------------------------------------------------------------------------------------
+
+
+def upright(robot):
+    """Near upright, slowly."""
+    q, v = robot.mechanism.q, robot.mechanism.v
+    return ca.fmax((1 + ca.cos(q[0])) + (1 - ca.cos(q[1])) - 0.3, ca.sumsqr(v) - 9)
+
+
+def test_a_robot_without_hands_and_a_goal_that_is_an_expression(tmp_path):
+    robot = robots.double_pendulum(torque_limit=25.0)
+    task = Reach(robot, upright(robot), worth=ca.SX(1), grid={"theta1": 15, "theta2": 15, "dtheta1": 15, "dtheta2": 15})
+    table = train_table(task, Discounted(patience=2.0, sweeps=12))
+    policy = Policy(table)
+    goal = ca.Function("goal", [robot.mechanism.q, robot.mechanism.v], [upright(robot)])
+    run = saltus.simulate(robot, {"theta1": 1.5, "theta2": 0.0}, controller=policy, until=4.0)
+    assert min(float(goal(x[:2], x[2:])) for x in run.at(np.linspace(0, 4, 801))) <= 0.0
+    assert float(goal([1.5, 0.0], [0.0, 0.0])) > 0.5
+    for lost in (pickle.loads(pickle.dumps(policy)), Policy(str(table.save(tmp_path / "one.npz")))):
+        with pytest.raises(InputError, match="use it where it was made"):
+            lost.bind(robot)
+
+
+def test_another_robot_with_hands():
+    task = Reach(robots.monkeybot(), ("B", (0.3, 0.0)), holds="A", radius=0.03, grid=7)
+    assert train_table(task, Discounted(sweeps=3)).values.max() > 0
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Of both hands, coarse."""
+    return [
+        train_table(Reach(robots.brachiator(), (free, (0.55, 0.0)), holds=hand, grid=22))
+        for hand, free in (("A", "B"), ("B", "A"))
+    ]
+
+
+def up(x):
+    robot = robots.brachiator(world=World(((0.0, 0.0), (x, 0.0))))
+    return robot.with_start(between(robot, 0))
+
+
+def test_to_either_side_it_is_the_same_in_a_mirror(tables):
+    right, left = (
+        saltus.simulate(robots.brachiator(world=World(((0.0, 0.0), (x, 0.0), (2 * x, 0.0)))), controller=Policy(tables))
+        for x in (0.55, -0.55)
+    )
+    catches = [[event for event in run.events if event.guard.endswith(".catch")] for run in (right, left)]
+    assert len(catches[0]) == len(catches[1]) == 1
+    assert catches[0][0].t == pytest.approx(catches[1][0].t, abs=1e-6)
+    assert right.final["theta2"] == pytest.approx(-left.final["theta2"], abs=1e-6)
+
+
+def test_a_ladder_from_hand_to_hand_and_no_further_than_the_tables(tables):
+    robot = robots.brachiator(world=ladder(0.55, 4))
+    run = saltus.simulate(robot, controller=Policy(tables), until=12.0)
+    caught = [event.guard for event in run.events if event.guard.endswith(".catch")]
+    assert len(caught) >= 2
+    one = saltus.simulate(robot, controller=Policy(tables, release_delay=0.1), until=0.5)
+    assert next(event.t for event in one.events) == pytest.approx(0.1, abs=1e-9)
+    # hand B is ahead at the start, so that A has to let go; without a table for B nothing does
+    hands = {"A": tables[0], "B": tables[1]}
+    ahead = "A" if float(robot.start_values["x"]) > 0.3 else "B"
+    other = "B" if ahead == "A" else "A"
+    still = saltus.simulate(robot, controller=Policy(hands[other]), until=0.5)
+    assert not [event for event in still.events if "release" in event.guard or event.guard == "command"]
+    moving = saltus.simulate(robot, controller=Policy(hands[ahead]), until=0.5)
+    assert moving.final["theta2"] != still.final["theta2"]
+
+
+def test_a_policy_in_a_batch_with_parts_and_in_another_process(tables):
+    policy = Policy([tables[0]], blend=True)
+    many = saltus.simulate_many(up(0.568), {"theta1": [0.1, -0.2]}, controllers=policy, mode={"B": "open"}, until=1.0)
+    for k, theta in enumerate((0.1, -0.2)):
+        alone = saltus.simulate(up(0.568), {"theta1": theta}, controller=policy, mode={"B": "open"}, until=1.0)
+        assert many["theta2"][k] == pytest.approx(alone.final["theta2"], abs=1e-9)
+    copy = pickle.loads(pickle.dumps(policy))
+    behind = [Hardware(one, encoder=Encoder(), imu=Imu(), seed=4) for one in (policy, copy)]
+    ends = [saltus.simulate(up(0.568), controller=one, mode={"B": "open"}, until=1.0).final["theta2"] for one in behind]
+    assert ends[0] == ends[1]
+    assert ends[0] != alone.final["theta2"]
+
+
+def test_the_model_is_what_the_tables_were_made_for(tables):
+    heavy = up(0.568).with_parameters(m2=2.1)
+    with pytest.raises(InputError, match=r"m2 = 2.00899, and here m2 = 2.1"):
+        Policy(tables[0]).bind(heavy)
+    believing = Policy(tables[0], model=robots.brachiator().values)
+    run = saltus.simulate(heavy, controller=believing, mode={"B": "open"}, until=0.5)
+    assert np.abs(run.samples.inputs).max() > 0
+
+
+def test_tables_that_do_not_go_together():
+    one = train_table(small(grid=5), Discounted(sweeps=1))
+    two = train_table(small(grid=6), Discounted(sweeps=1))
+    with pytest.raises(InputError, match=r"one grid and one recipe, got <table .*5 x 5.* and <table .*6 x 6"):
+        Policy([one, two])
+    with pytest.raises(InputError, match=r"tables are saltus\.control\.Table"):
+        Policy([])
+    with pytest.raises(InputError, match="limit must be positive and finite"):
+        Policy(one, model=robots.brachiator().values).bind(robots.brachiator(torque_limit=0.0))
+
+
+def test_robots_that_differ_in_a_mirror_get_no_mirrored_table():
+    """With a stop on one side only, what leads to the right does not lead to the left."""
+    from saltus.control.policy import _same_in_a_mirror
+
+    assert _same_in_a_mirror(small())
+    assert _same_in_a_mirror(Reach(robots.brachiator(), ("A", (0.55, 0.0)), holds="B"))
+    assert Place("B", 0.55, 0.0, 0.025) == small().place
+    task = Reach(robots.double_pendulum(), ("tip", (0.5, 0.0)), radius=0.1)
+    assert _same_in_a_mirror(task)
