@@ -19,8 +19,9 @@ import saltus
 from saltus import robots
 from saltus._native import FLOATS, INTEGERS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import World, ladder
-from saltus.control import Axis, Constant, Encoder, Hardware, Imu, Place, Policy, Reach, Table
+from saltus.control import Axis, Constant, Encoder, Hardware, Imu, Policy, Reach, Table
 from saltus.control._table import grid_numbers, interpolated, nearest
+from saltus.control.policy import _same_in_a_mirror
 from saltus.engine import _single as S
 from saltus.engine._reduced import reduced
 from saltus.engine._single import BLOCK, Aim, Block, sincos_single
@@ -490,12 +491,20 @@ def test_tables_that_do_not_go_together():
         Policy(one, model=robots.brachiator().values).bind(robots.brachiator(torque_limit=0.0))
 
 
-def test_robots_that_differ_in_a_mirror_get_no_mirrored_table():
-    """With a stop on one side only, what leads to the right does not lead to the left."""
-    from saltus.control.policy import _same_in_a_mirror
+def leaning(aside):
+    """Two links, the upper with its centre of mass so far beside its axis."""
+    m = Mechanism("leaning")
+    m.gravity = 9.81
+    limit = m.parameter("torque_limit", 5.0, "N m", "of the motor", lower=0)
+    upper = m.body("upper", Revolute("a"), mass=1.0, inertia=0.1, com=(aside, -0.5))
+    lower = m.body("lower", Revolute("b", at=(0, -1.0)), parent=upper, mass=1.0, inertia=0.1, com=(0, -0.5))
+    m.actuator("elbow", "b", limit=limit)
+    m.point("tip", lower, (0, -1.0))
+    return Reach(HybridSystem(m, about="two links"), ("tip", (0.5, 0.0)), radius=0.1)
 
+
+def test_only_robots_that_are_the_same_in_a_mirror_get_mirrored_tables():
     assert _same_in_a_mirror(small())
     assert _same_in_a_mirror(Reach(robots.brachiator(), ("A", (0.55, 0.0)), holds="B"))
-    assert Place("B", 0.55, 0.0, 0.025) == small().place
-    task = Reach(robots.double_pendulum(), ("tip", (0.5, 0.0)), radius=0.1)
-    assert _same_in_a_mirror(task)
+    assert _same_in_a_mirror(leaning(0.0))
+    assert not _same_in_a_mirror(leaning(0.1))
