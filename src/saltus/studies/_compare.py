@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -100,7 +100,8 @@ class Comparison:
     Parameters
     ----------
     runs
-        With nothing off: by controller and task; ``gentle`` is dynamic programming with a cost on torque.
+        With nothing off: by controller and task; ``gentle`` is dynamic programming with a cost on torque, ``free`` and
+        ``free_thesis`` are both recipes without stops of the elbow.
     scope
         By controller: swing-up, ladder, rope.
     rates
@@ -238,6 +239,8 @@ def _runs(
         part(f"{name} with nothing off", 0.3 + 0.1 * k)
         for task in ("swing", "swing-up"):
             made[name, task] = nominal(robot, task, controller)
+    made["free", "swing-up"] = nominal(robot, "swing-up", tables.of(tables.free), stops=False)
+    made["free_thesis", "swing-up"] = nominal(robot, "swing-up", tables.of(tables.thesis_free), stops=False)
     for name, inverse in inverses.items():
         made[name, "swing"] = nominal(robot, "swing", inverse.impulse(-SPACING, SPACING))
     return made
@@ -298,5 +301,3 @@ def _used(trials: list[SwingTrials]) -> list[TorqueUse]:
         if times:
             made.append(torque_use(run, times[0][0], times[-1][1]))
     return made
-
-

@@ -52,6 +52,8 @@ class Effort:
         Random impulses [yang2016, 7.3.2].
     members
         Nets of the committee.
+    others
+        Distances of bars beside 0.55 m for which there are tables, m: for uneven ladders.
     """
 
     grid: int = 50
@@ -59,6 +61,7 @@ class Effort:
     thesis_sweeps: int = 100
     trials: int = 165_000
     members: int = 10
+    others: tuple[float, ...] = OTHERS
 
     def __post_init__(self) -> None:
         least = {"grid": 8, "thesis_grid": 8, "thesis_sweeps": 1, "trials": 2000, "members": 1}
@@ -117,9 +120,7 @@ class Impulses:
         return {"impulse": 8 * 6 * self.kept, "committee": 8 * int(weights)}
 
 
-def learn_tables(
-    robot: str | HybridSystem, effort: Effort, seed: int, progress: Progress, *, others: tuple[float, ...] = OTHERS
-) -> Tables:
+def learn_tables(robot: str | HybridSystem, effort: Effort, seed: int, progress: Progress) -> Tables:
     """Make all tables; those of the thesis' recipe by random inputs of a seed."""
     system = placed(robot, find_task("swing"))
     hands = {"A": "B", "B": "A"}
@@ -127,7 +128,7 @@ def learn_tables(
     theirs = RandomActions(sweeps=effort.thesis_sweeps, seed=seed % 2**32)
     wanted: list[tuple[str, Reach, Any]] = [
         (f"{hand} to {away:g} m", _reach(system, hand, free, away, fine), ours)
-        for away in (SPACING, *others)
+        for away in (SPACING, *effort.others)
         for hand, free in hands.items()
     ]
     count = len(wanted)
@@ -153,7 +154,8 @@ def learn_tables(
         made.append(train_table(task, recipe, progress=tell))
         seconds[name] = time.perf_counter() - began
         done += share
-    return Tables(system, tuple(made[:count]), *made[count:], seconds=seconds)
+    free, gentle, thesis, thesis_free = made[count:]
+    return Tables(system, tuple(made[:count]), free, gentle, thesis, thesis_free, seconds)
 
 
 def _reach(system: HybridSystem, holds: str, free: str, away: float, grid: int, *, stops: bool = True) -> Reach:

@@ -1,4 +1,4 @@
-"""What may be off in a comparison, one thing after the other and all together, and how often each controller bears it."""
+"""What may be off in a comparison, one by one and all together, and how often each controller bears it."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from saltus.engine import Trajectory, simulate
 from saltus.errors import SaltusError
 from saltus.hybrid import HybridSystem
 from saltus.robots import hang, put
+from saltus.show._scene import positions
 from saltus.studies._compare_learning import SPACING, Impulses, Tables
 from saltus.studies._compare_torque import TorqueUse, torque_use
 from saltus.studies._swing_mixes import SwingMixes
@@ -99,6 +100,18 @@ def nominal(robot: str | HybridSystem, task: str, controller: Any, *, stops: boo
     return shown(system, controller, until, mode)
 
 
+def to_targets(robot: str | HybridSystem, inverse: Any, targets: Sequence[float]) -> dict[str, Trajectory]:
+    """Runs from 0.55 m behind to a bar at each of some targets, m, until the catch; by what became of them."""
+    name, values = _named(robot)
+    made = {}
+    for target in targets:
+        world = World(((-SPACING, 0.0), (0.0, 0.0), (target, 0.0)))
+        one = shown(put(name, world, **values), inverse.impulse(-SPACING, target), 1.5)
+        told = f"after {one.swing.time:.2f} s" if one.caught and one.swing is not None else "missed"
+        made[f"to {100 * target:g} cm: {told}"] = one.run
+    return made
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a controller was seen to do: whether it did it, and what happened, in words."""
@@ -126,16 +139,10 @@ def ladders(robot: str | HybridSystem, controller: Any, seed: int) -> Scope:
     """An even ladder, and uneven ones, with hands that close at once."""
     even = try_swings(robot, "ladder", controller, SwingMixes.none(1), gripper=None, bars=BARS)
     mixes = SwingMixes.none(LADDERS, spacing=GAPS)
-    uneven = try_swings(robot, "ladder", controller, _seeded(mixes, seed), gripper=None, bars=BARS)
+    uneven = try_swings(robot, "ladder", controller, replace(mixes, seed=seed).held_out(), gripper=None, bars=BARS)
     words = f"{BARS} bars {SPACING:g} m apart {'climbed' if even.good else 'not climbed'}; "
     words += f"{uneven.good} of {LADDERS} with gaps of {GAPS[0]:.2f} to {GAPS[1]:.2f} m"
     return Scope(bool(even.good), words)
-
-
-def _seeded(mixes: SwingMixes, seed: int) -> SwingMixes:
-    from dataclasses import replace
-
-    return replace(mixes, seed=seed).held_out()
 
 
 def energy_on_rope(robot: str | HybridSystem) -> Scope:
@@ -184,7 +191,5 @@ def _held_at(run: Trajectory) -> float:
     if made is None or not made.caught:
         return math.nan
     states = run.at(np.array([made.start + made.time]))
-    from saltus.show._scene import positions
-
     places = positions(run.system, ["A", "B"], states)
     return float(places[0, 1, 0] - places[0, 0, 0])
