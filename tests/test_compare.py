@@ -17,7 +17,7 @@ from saltus.control import Impulse
 from saltus.errors import InputError
 from saltus.show import wilson_interval
 from saltus.studies import Effort, compare_controllers
-from saltus.studies._compare import CONTROLLERS, STARTS, TARGETS, compared
+from saltus.studies._compare import CONTROLLERS, FEWER, STARTS, TARGETS, compared
 from saltus.studies._compare_figures import comparison_figures, rest_energy
 from saltus.studies._compare_mixes import DISTURBANCES, Rate, Wrong
 from saltus.studies._compare_runs import nominal
@@ -56,13 +56,13 @@ def test_every_controller_meets_every_disturbance_that_is_for_it(found):
     for what in DISTURBANCES:
         for task in what.tasks():
             there = {name for name in CONTROLLERS if found.rate(name, what.name, task) is not None}
-            if what.timing or what.amplitude:
+            if what.of_impulse:
                 assert there == kicks
             else:
                 assert there == (set(CONTROLLERS) if task == "swing" else set(CONTROLLERS) - kicks)
             for name in there:
                 one = found.rate(name, what.name, task)
-                assert one.count == (1 if what.name == "nothing" else found.mixes)
+                assert one.count == max(2, found.mixes // FEWER.get(name, 1))
 
 
 def test_what_is_learned_is_told(found):
@@ -124,7 +124,7 @@ def test_the_record_is_json_and_has_every_part(found):
 @settings(max_examples=30, deadline=None)
 def test_intervals_of_rates_are_wilsons(count, data):
     good = data.draw(st.integers(0, count))
-    share, low, high = Rate("dp", "nothing", "swing", good, count, 1.0, 0.1).interval
+    share, low, high = Rate("dp", "torque ±10 %", "swing", good, count, 1.0, 0.1).interval
     right = binomtest(good, count).proportion_ci(0.95, method="wilson")
     assert (low, high) == pytest.approx((right.low, right.high), abs=1e-9)
     assert share == good / count
@@ -156,7 +156,7 @@ def test_torque_of_an_impulse_is_that_of_its_product():
 
 def test_errors_of_impulses_are_those_of_their_mix_and_within_bounds():
     right = Impulse(begin=0.2, size=9.5, length=0.1)
-    wrong = Wrong(right, 10.0, 0.05, 0.10, seed=3)
+    wrong = Wrong(right, 10.0, 0.05, 0.10, 0.0, seed=3)
     made = [wrong(None, number) for number in range(200)]
     assert made == [wrong(None, number) for number in range(200)]
     begins, sizes = np.array([one.begin for one in made]), np.array([one.size for one in made])
@@ -201,7 +201,7 @@ def test_tables_have_the_thesis_beside_ours(found):
     assert named["rope"][1].startswith("yes | ")
     columns, rows = rates(found)
     assert all(len(row) == len(columns) for row in rows)
-    assert [row[2] for row in rows if row[0].startswith("impulse")] == ["-", "-"]
+    assert [row[2] for row in rows if row[0].startswith("impulse")] == ["-"] * 3
 
 
 def test_every_figure_is_there(found):

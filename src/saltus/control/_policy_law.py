@@ -140,8 +140,8 @@ def _look_ahead(m, data, hand, tx, ty, side, one, two, share):
             value = 0.0
             if not beyond(whole, real, v0, v1):
                 value = float(interpolated(V, whole, real, q0, q1, v0, v1))
-            if two >= 0:
-                value += share * (float(interpolated(V2, whole, real, q0, q1, v0, v1)) - value)
+                if two >= 0:
+                    value += share * (float(interpolated(V2, whole, real, q0, q1, v0, v1)) - value)
             value *= later
         value *= math.exp(-data[EFFORT] * length * steps * (u / limit) ** 2)
         score = value * (1.0 - data[CHANGE] * abs(u - side * m[INPUT]) / limit)

@@ -266,11 +266,12 @@ def interpolated(V, whole, real, q0, q1, v0, v1):
 
 @compiled
 def beyond(whole, real, v0, v1):
-    """Whether a rate is beyond the ends of its axis: such states are worth nothing, since nothing is known of them."""
+    """Whether a rate is beyond the ends of its axis, or no number: such states are worth nothing, being unknown."""
     always_inline()
     zero = np.float32(0.0)
     one, two = (v0 - real[LOWER + 2]) * real[PER_UNIT + 2], (v1 - real[LOWER + 3]) * real[PER_UNIT + 3]
-    return (one < zero) | (two < zero) | (one > np.float32(whole[2] - 1)) | (two > np.float32(whole[3] - 1))
+    within = (one >= zero) & (two >= zero) & (one <= np.float32(whole[2] - 1)) & (two <= np.float32(whole[3] - 1))
+    return not within
 
 
 @compiled

@@ -24,6 +24,9 @@ from saltus.studies._swing_tasks import _below
 # What is drawn of a swing, in the order of the thesis.
 KINDS = ("angles", "rates", "energies", "torque")
 
+# How long a run is drawn that came to no catch, s.
+LONGEST = 4.0
+
 # Times between the postures of a stroboscope, s.
 FLASH = 0.05
 
@@ -44,7 +47,8 @@ def swing_figure(kind: str, pairs: Mapping[str, Shown], away: float, title: str,
 
 def _cut(one: Shown, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     t = one.run.samples.t
-    before = t < one.end  # after it, it stands still
+    # after a catch it stands still; a run without one is all alike
+    before = t < (one.end if one.caught else min(one.end, LONGEST))
     return t[before], values[before]
 
 
@@ -93,7 +97,7 @@ def ends_figure(queries: Mapping[str, Queries], title: str) -> Figure:
         levels = [Level(100 * float(target)) for target in TARGETS]
         panels.append(Panel(f"{name}\nend (cm)", curves, levels, gaps=True))
     figure = timeline(panels, title)
-    figure.axes[-1].set_xlabel("start (cm); dashed: targets; no line: the hand came nowhere")
+    figure.axes[-1].set_xlabel("start (cm); dashed: targets; no line: missed")
     return figure
 
 
@@ -125,7 +129,7 @@ def strobes_figure(runs: Mapping[str, Trajectory], title: str) -> Figure:
 
 def rates_figure(found: Comparison) -> Figure:
     """How often each controller bears what is off, with 95 % intervals: swings, and swing-ups."""
-    rows = [what.name for what in DISTURBANCES if what.name != "nothing"]
+    rows = [what.name for what in DISTURBANCES]
     with look():
         figure = blank(9.0, 1.0 + 0.62 * len(rows))
         panels = figure.subplots(1, 2, sharey=True)

@@ -19,7 +19,8 @@ from saltus.studies._swing_tasks import find_task, placed
 from saltus.studies._swing_trials import SwingTrials, fitted_energy, try_swings
 
 # By how much the times and the size of an impulse are off at most, as shares [yang2016, 7.3.3].
-TIMING, AMPLITUDE = 0.05, 0.10
+# Shares of a begin that is nearly zero are nothing, so that it is also off by a time, s.
+TIMING, AMPLITUDE, LATE = 0.05, 0.10, 0.015
 
 # Ranges of the mixes: torque, friction that nothing was trained for (N m s/rad, N m), starts that are off (m).
 TORQUE, FRICTION = {"torque_gain": (0.9, 1.1)}, {"viscous": (0.0, 0.06), "coulomb": (0.0, 0.3)}
@@ -33,7 +34,10 @@ _ERRORS = 7
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What is off: ranges of the mixes, whether sensors are between, and errors of an impulse, as shares."""
+    """What is off: ranges of the mixes, whether sensors are between, and errors of an impulse.
+
+    Those are shares of its times, of its size, and how much it begins too early or too late, s.
+    """
 
     name: str
     ranges: Mapping[str, tuple[float, float]]
@@ -41,6 +45,12 @@ class Disturbance:
     sensed: bool = False
     timing: float = 0.0
     amplitude: float = 0.0
+    late: float = 0.0
+
+    @property
+    def of_impulse(self) -> bool:
+        """Whether it is the impulse that is off."""
+        return bool(self.timing or self.amplitude or self.late)
 
     def mixes(self, count: int, seed: int) -> list[SwingMixes]:
         """Held-out mixes; of starts that are off, as many to either side."""
@@ -58,11 +68,10 @@ class Disturbance:
 
     def tasks(self) -> tuple[str, ...]:
         """Those in which it can be off: a swing-up has no start that is held."""
-        return TASKS[:1] if self.timing or self.amplitude or (self.starts and not self.ranges) else TASKS
+        return TASKS[:1] if self.of_impulse or (self.starts and not self.ranges) else TASKS
 
 
 DISTURBANCES = (
-    Disturbance("nothing", {}),
     Disturbance("torque ±10 %", TORQUE),
     Disturbance("friction not trained for", FRICTION),
     Disturbance("torque and friction", {**TORQUE, **FRICTION}),
@@ -70,6 +79,7 @@ DISTURBANCES = (
     Disturbance("sensor noise", {}, sensed=True),
     Disturbance("all of it", {**TORQUE, **FRICTION}, starts=True, sensed=True),
     Disturbance("impulse timing ±5 %", {}, timing=TIMING),
+    Disturbance("impulse begun ±15 ms", {}, late=LATE),
     Disturbance("impulse amplitude ±10 %", {}, amplitude=AMPLITUDE),
 )
 
@@ -109,13 +119,15 @@ class Wrong:
     limit: float
     timing: float
     amplitude: float
+    late: float
     seed: int
 
     def __call__(self, system: HybridSystem, number: int) -> Impulse:
-        shares = np.random.default_rng([self.seed, _ERRORS, number]).uniform(-1, 1, 3)
+        shares = np.random.default_rng([self.seed, _ERRORS, number]).uniform(-1, 1, 4)
         size = self.impulse.size * (1 + self.amplitude * shares[1])
+        begin = self.impulse.begin * (1 + self.timing * shares[0]) + self.late * shares[3]
         return replace(
-            self.impulse, begin=self.impulse.begin * (1 + self.timing * shares[0]),
+            self.impulse, begin=max(begin, 0.0),
             length=self.impulse.length * (1 + self.timing * shares[2]),
             size=float(np.clip(size, -self.limit, self.limit)),
         )  # fmt: skip
@@ -132,9 +144,9 @@ def makers(tables: Tables, impulses: Impulses) -> dict[str, Callable[[Disturbanc
             if task != "swing":
                 return None
             one = replace(right, period=sampled) if what.sensed else right
-            if not (what.timing or what.amplitude):
+            if not what.of_impulse:
                 return one
-            return Wrong(one, impulses.swinger.limit, what.timing, what.amplitude, mixes.seed)
+            return Wrong(one, impulses.swinger.limit, what.timing, what.amplitude, what.late, mixes.seed)
 
         return make
 
@@ -155,10 +167,10 @@ def rate(
     task: str, count: int, seed: int,
 ) -> tuple[Rate, list[SwingTrials]] | None:  # fmt: skip
     """Try a controller with something off; None where that is not for it."""
-    if (what.timing or what.amplitude) and name not in ("impulse", "committee"):
+    if what.of_impulse and name not in ("impulse", "committee"):
         return None
     made = []
-    for mixes in what.mixes(1 if what.name == "nothing" else count, seed):
+    for mixes in what.mixes(count, seed):
         controller = make(what, mixes, task)
         if controller is None:
             return None

@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from saltus.contact import World, ladder, rope
-from saltus.control import Energy
-from saltus.engine import Trajectory, simulate
+from saltus.control import Energy, Impulse
+from saltus.engine import Trajectory, simulate, simulate_many
+from saltus.engine._cases import columns
 from saltus.errors import SaltusError
 from saltus.hybrid import HybridSystem
+from saltus.optimize import Swinger
 from saltus.robots import hang, put
 from saltus.show._scene import positions
+from saltus.studies._catches import CATCHES, Caught
 from saltus.studies._compare_learning import SPACING, Impulses, Tables
 from saltus.studies._compare_torque import TorqueUse, torque_use
 from saltus.studies._swing_mixes import SwingMixes
-from saltus.studies._swing_tasks import _named
+from saltus.studies._swing_tasks import _named, bar_parameters, ended_by_catch, find_task, hand_places
 from saltus.studies._swing_trials import try_swings
 from saltus.studies._swings import Swing, swings
 
@@ -112,6 +115,34 @@ def to_targets(robot: str | HybridSystem, inverse: Any, targets: Sequence[float]
     return made
 
 
+def to_bars(
+    system: HybridSystem, swinger: Swinger, pairs: Sequence[tuple[float, float]], impulses: Sequence[Impulse],
+    begins: Sequence[float],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Impulses from starts to bars at targets, m, each begun at some shares of its time, run exactly.
+
+    Whether the bar was caught and with which kinetic energy, J, a row for each pair and a column for each share; and
+    where it was caught with a share of one, m.
+    """
+    count = len(begins)
+    places = np.zeros((len(pairs) * count, 3, 2))
+    places[:, 0, 0], places[:, 2, 0] = np.repeat(np.array(pairs), count, axis=0).T
+    states = np.zeros((len(places), len(system.state_names)))
+    states[:, 2:4] = swinger.angles(places[:, 0, 0]).T
+    controllers = [replace(one, begin=one.begin * share) for one in impulses for share in begins]
+    ended = ended_by_catch(system, find_task("swing"), None)
+    batch = simulate_many(
+        ended, states, parameters=bar_parameters(places), controllers=controllers, until=1.5, rtol=1e-8, atol=1e-10,
+        events_kept=0, figures=CATCHES,
+    )  # fmt: skip
+    caught = Caught(batch, system)
+    good = (caught.bars[:, 0] == 2).reshape(-1, count)
+    hands, _ = columns(hand_places(system), batch.states, batch.cases.parameters)
+    right = list(begins).index(1.0)
+    ends = np.where(good[:, right], hands.reshape(-1, count, 4)[:, right, 2], np.nan)
+    return good, caught.residuals[:, 0].reshape(-1, count), ends
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a controller was seen to do: whether it did it, and what happened, in words."""
@@ -179,10 +210,11 @@ def impulses_on_rope(robot: str | HybridSystem, impulses: Impulses, inverse: Any
             system, start, controller=inverse.impulse(-SPACING, target), mode={"A": "closed", "B": "closed"}, until=1.5
         )
         ends[target] = _held_at(run)
-    near = impulses.swinger.capture
+    near = system.values["capture"]
+    held = sum(end > 0 for end in ends.values())
     good = sum(abs(end - target) <= near for target, end in ends.items())
-    words = f"{good} of {len(ROPE)} targets from {ROPE[0]:.2f} to {ROPE[-1]:.2f} m within {100 * near:g} cm"
-    return Scope(good == len(ROPE), words), ends
+    words = f"{held} of {len(ROPE)} swings took hold ahead, {good} within {100 * near:g} cm of their target"
+    return Scope(held == len(ROPE), words), ends
 
 
 def _held_at(run: Trajectory) -> float:

@@ -29,6 +29,7 @@ PRINTED: dict[str, tuple[str, str, str]] = {
     "sensor noise": ("sensitive", "sensitive", "-"),
     "all of it": ("-", "-", "-"),
     "impulse timing ±5 %": ("", "fails", ""),
+    "impulse begun ±15 ms": ("", "fails", ""),
     "impulse amplitude ±10 %": ("", "not robust", ""),
     "complexity": ("complex", "impulse", "± max"),
 }
@@ -53,7 +54,6 @@ def summary(found: Comparison) -> Rows:
         *(
             (what.name, *_cells(found, what.name, "swing", lambda f, n, what=what: _rate(f.rate(n, what.name))))
             for what in DISTURBANCES
-            if what.name != "nothing"
         ),
         ("torque: switches per s", *_cells(found, "complexity", "swing", lambda f, n: _used(f, n, "switches"))),
         ("torque: reversals per s", *_cells(found, "", "swing", lambda f, n: _used(f, n, "reversals"))),

@@ -28,6 +28,7 @@ SAID = {
     ("dynamic programming", "friction not trained for"): False,
     ("impulses", "start off by 1-5 cm"): False,
     ("impulses", "impulse timing ±5 %"): False,
+    ("impulses", "impulse begun ±15 ms"): False,
     ("impulses", "impulse amplitude ±10 %"): False,
     ("energy", "torque ±10 %"): True,
     ("energy", "friction not trained for"): True,
@@ -91,7 +92,7 @@ def _scopes(found: Comparison) -> list[Number]:
 def _rates(found: Comparison) -> list[Number]:
     made = []
     for family, (ours, own) in FAMILIES.items():
-        for what in DISTURBANCES[1:]:
+        for what in DISTURBANCES:
             for name in (ours, own):
                 for task in what.tasks():
                     one = None if name is None else found.rate(name, what.name, task)

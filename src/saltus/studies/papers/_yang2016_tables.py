@@ -204,7 +204,7 @@ def corrections(found: Found) -> tuple[Correction, ...]:
     width = math.degrees(table.axes[1].spacing)
     return (
         Correction(
-            "7.2.2, weight of the future = 1", "costs are added up for ever", "the goal absorbs: costs end with the catch",
+            "7.2.2, weight of the future = 1", "costs are added up for ever", "the goal absorbs: costs end there",
             f"at the bar gravity turns the robot about its hand with {weight:.2f} N m, where no motor is: it cannot "
             "stay, and every sum of costs is without bound",
             f"{known.size} of {table.values.size} states have a cost, up to {known.max(initial=0.0):.3g} m²",
