@@ -294,7 +294,11 @@ def test_bad_arguments_are_refused():
         compare_controllers(seed=1.5)
 
 
-def test_a_grid_too_large_for_memory_is_refused_before_any_work(capsys):
-    code, _, err = _run(capsys, "compare", "brachiator", "--grid", "200")
+def test_a_grid_too_large_is_refused_before_any_work(capsys, monkeypatch):
+    code, _, err = _run(capsys, "compare", "brachiator", "--grid", "300")
     assert code == 2
-    assert "GB" in err
+    assert "8.1e+09" in err
+    monkeypatch.setattr("saltus.optimize._value_iteration._available", lambda: 1e6)
+    code, _, err = _run(capsys, "compare", "brachiator", "--grid", "50")
+    assert code == 2
+    assert "needs 0.0255 GB, and 0.001 GB are available" in err

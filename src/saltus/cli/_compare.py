@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,6 +41,7 @@ def compare_command(
     """Compare dynamic programming, impulses and energy control: softness, torque, training, scope, robustness."""
     from saltus.studies import Effort, compare_controllers
     from saltus.studies._compare import check
+    from saltus.studies._compare_figures import comparison_figures
     from saltus.studies._swing_tasks import find_task, placed
 
     report = asked_report(context)
@@ -53,9 +55,10 @@ def compare_command(
             system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
         )
     with Progress(quiet=as_json, doing="drawing"):
-        files = _write(found, out, f"{robot}-compare")
+        figures = comparison_figures(found)
+        files = _write(found, figures, out, f"{robot}-compare")
         if report is not None:
-            _report(report.begin(f"{robot}: three controllers compared"), found)
+            _report(report.begin(f"{robot}: three controllers compared"), found, figures)
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
         return
@@ -71,30 +74,23 @@ def _print(found: Comparison, robot: str) -> None:
     print_table(*rates(found), f"held-out mixes that were caught, {found.mixes} each, with 95 % intervals")
 
 
-def _figures(found: Comparison) -> dict[str, tuple[Any, str]]:
-    from saltus.studies._compare_figures import comparison_figures
-
-    return comparison_figures(found)
-
-
-def _write(found: Comparison, out: Path, name: str) -> list[Path]:
+def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], out: Path, name: str) -> list[Path]:
     from saltus.show import save_figure
 
     file = out / f"{name}.json"
     write(file, json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False).encode())
-    figures = _figures(found)
     return [
         file,
         *(path for what, (figure, _) in figures.items() for path in save_figure(figure, out, f"{name}-{what}")),
     ]
 
 
-def _report(document: Document, found: Comparison) -> None:
+def _report(document: Document, found: Comparison, figures: Mapping[str, tuple[Any, str]]) -> None:
     from saltus.studies._compare_table import rates, summary
 
     document.table("Thesis | ours", *summary(found))
     document.table("Held-out mixes that were caught, with 95 % intervals", *rates(found))
-    document.figures("Figures", list(_figures(found).values()))
+    document.figures("Figures", list(figures.values()))
     parameters = found.tables.robot.mechanism.parameters
     values = [(name, value, parameters[name].unit) for name, value in found.tables.robot.values.items()]
     document.facts("What was run", [("seed", found.seed, ""), ("mixes", found.mixes, ""), *values])

@@ -21,6 +21,7 @@ from saltus.optimize import (
     softest,
     train_table,
 )
+from saltus.optimize._value_iteration import check_memory
 from saltus.studies._swing_tasks import find_task, placed
 
 # From bar to bar, m, in all that is compared; and other distances for which there are tables, for uneven ladders.
@@ -57,6 +58,8 @@ class Effort:
         Nets of the committee.
     others
         Distances of bars beside 0.55 m for which there are tables, m: for uneven ladders.
+    rounds
+        In which good trials are polished.
     """
 
     grid: int = 50
@@ -65,9 +68,10 @@ class Effort:
     trials: int = 165_000
     members: int = 10
     others: tuple[float, ...] = OTHERS
+    rounds: int = 6
 
     def __post_init__(self) -> None:
-        least = {"grid": 8, "thesis_grid": 8, "thesis_sweeps": 1, "trials": 2000, "members": 1}
+        least = {"grid": 8, "thesis_grid": 8, "thesis_sweeps": 1, "trials": 2000, "members": 1, "rounds": 1}
         for name, low in least.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < low:
@@ -142,8 +146,8 @@ def learn_tables(robot: str | HybridSystem, effort: Effort, seed: int, progress:
         ("thesis", _reach(system, "A", "B", SPACING, effort.thesis_grid), theirs),
         ("thesis free", _reach(system, "A", "B", SPACING, effort.thesis_grid, stops=False), theirs),
     ]
-    for _, task, _ in wanted:
-        task.check()  # refused before any work
+    for _, task, recipe in wanted:
+        check_memory(task.check(), recipe)  # refused before any work
     whole = count + 2 + 2 * SHARES["thesis"]
     made, seconds, done = [], {}, 0.0
     for name, task, recipe in wanted:
@@ -183,5 +187,5 @@ def learn_impulses(robot: str | HybridSystem, effort: Effort, seed: int, progres
     trials = timed("trials", 0.0, lambda: random_impulses(swinger, effort.trials, seed))
     soft = softest(trials)
     nets = timed("committee", 0.3, lambda: committee(soft, swinger.limit, members=effort.members, seed=seed % 2**32))
-    good = GoodTrials(swinger, trials, seed=seed)
+    good = GoodTrials(swinger, trials, rounds=effort.rounds, seed=seed)
     return Impulses(system, swinger, good, nets, int(trials.reached.sum()), len(soft), seconds)

@@ -25,7 +25,7 @@ def effort_of(detail: int) -> Effort:
     """How much is spent on learning: little, so that nothing good comes of it, unless figures are to be fine."""
     if detail >= FINE:
         return Effort()
-    return Effort(grid=12, thesis_grid=10, thesis_sweeps=4, trials=4000, members=2, others=())
+    return Effort(grid=12, thesis_grid=10, thesis_sweeps=4, trials=4000, members=2, others=(), rounds=1)
 
 
 def mixes_of(detail: int) -> int:
