@@ -29,6 +29,9 @@ from saltus.studies._swings import Swing, swings
 # The bar of the swing-ups, m [yang2016, 7.2.4]; how long swing-ups and swings may take, s.
 UP, LONG, SHORT = 0.568, 15.0, 6.0
 
+# How long a swing-up may take without stops, s: an elbow that only turns faster and faster takes long to compute.
+FREE = 8.0
+
 # Bars of a ladder to be climbed, and how many of uneven ones, whose gaps are drawn from a range, m.
 BARS, LADDERS, GAPS = 6, 10, (0.50, 0.60)
 
@@ -78,17 +81,18 @@ def world_of(
     values |= {} if stops else {"elbow_stop": 1e6}
     if task == "swing-up":
         system = hang(name, put(name, World(((0.0, 0.0), (UP, 0.0))), **values))
-        return system, {system.units[1].name: "open"}, LONG
+        return system, {system.units[1].name: "open"}, LONG if stops else FREE
     return put(name, ladder(SPACING, 3), **values), None, SHORT
 
 
 def shown(system: HybridSystem, controller: Any, until: float, mode: Mapping[str, str] | None = None) -> Shown:
     """Run until a little after the first catch."""
-    first = _first(simulate(system, controller=controller, mode=mode, until=until))
-    if first is not None and first.caught:
-        until = min(until, first.start + first.time + AFTER)
     run = simulate(system, controller=controller, mode=mode, until=until, output_step=1e-3)
     swing = _first(run)
+    if swing is not None and swing.caught:
+        until = min(until, swing.start + swing.time + AFTER)
+        run = simulate(system, controller=controller, mode=mode, until=until, output_step=1e-3)
+        swing = _first(run)
     begin, end = (None, None) if swing is None else (swing.start, swing.start + swing.time)
     return Shown(run, swing, torque_use(run, begin, end))
 
