@@ -24,8 +24,8 @@ from saltus.studies._swing_tasks import _below
 # What is drawn of a swing, in the order of the thesis.
 KINDS = ("angles", "rates", "energies", "torque")
 
-# How long a run is drawn that came to no catch, s.
-LONGEST = 4.0
+# How long a run is drawn that came to no catch, s: a swing-up, and a swing, whose world has three bars.
+LONGEST, SHORTER = 4.0, 1.6
 
 # Times between the postures of a stroboscope, s.
 FLASH = 0.05
@@ -48,7 +48,8 @@ def swing_figure(kind: str, pairs: Mapping[str, Shown], away: float, title: str,
 def _cut(one: Shown, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     t = one.run.samples.t
     # after a catch it stands still; a run without one is all alike
-    before = t < (one.end if one.caught else min(one.end, LONGEST))
+    most = SHORTER if "bar2_x" in one.run.system.values else LONGEST
+    before = t < (one.end if one.caught else min(one.end, most))
     return t[before], values[before]
 
 
