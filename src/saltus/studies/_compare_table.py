@@ -107,7 +107,10 @@ def _time(found: Comparison, name: str) -> str | None:
         return None if one is None else "not caught"
     free = found.runs.get(({"dp": "free", "dp_thesis": "free_thesis"}.get(name, ""), "swing-up"))
     words = f"{one.swing.time:.2f} s"
-    return words if free is None or free.swing is None else f"{free.swing.time:.2f} s free, {words} with stops"
+    if free is None:
+        return words
+    before = f"{free.swing.time:.2f} s" if free.caught and free.swing is not None else "not caught"
+    return f"{before} free, {words} with stops"
 
 
 def _mean_torque(found: Comparison, name: str) -> str | None:
