@@ -1,6 +1,7 @@
 """The command line: every verb works for people, and with --json for programs."""
 
 from saltus.cli import (  # noqa: F401 - verbs
+    _compare,
     _contacts,
     _gaits,
     _graph,

@@ -6,6 +6,8 @@ from saltus import registry
 from saltus.contact import law_of
 from saltus.errors import InputError
 from saltus.gaits import Largest, Region, largest, region
+from saltus.studies._compare import Comparison, compare_controllers
+from saltus.studies._compare_learning import Effort
 from saltus.studies._laws import compare_laws, laws_in_words
 from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
 from saltus.studies._swing_mixes import SwingMixes
@@ -15,8 +17,10 @@ from saltus.studies._swings import Swing, fell, swings, swings_to_dict
 from saltus.studies._tuning import Tuned, tune
 
 __all__ = [
+    "Comparison",
     "Correction",
     "Drawing",
+    "Effort",
     "Largest",
     "Number",
     "Paper",
@@ -30,6 +34,7 @@ __all__ = [
     "Tuned",
     "Value",
     "all_settings",
+    "compare_controllers",
     "compare_laws",
     "fell",
     "find_paper",

@@ -1,0 +1,96 @@
+"""The verb that compares controllers: the table of [yang2016, 7.5] made again, thesis beside ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saltus._write import write
+from saltus.cli._app import app
+from saltus.cli._experiment import Parameters, changed_robot
+from saltus.cli._report import asked_report
+from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_table
+
+if TYPE_CHECKING:
+    from saltus.show import Document
+    from saltus.studies import Comparison
+
+
+@app.command("compare")
+def compare_command(
+    context: typer.Context,
+    robot: Robot,
+    seed: Annotated[int, typer.Option("--seed", help="Of all random numbers; only times differ for the same one.")] = 0,
+    mixes: Annotated[int, typer.Option("--mixes", help="Held-out runs for each thing that is off.")] = 300,
+    grid: Annotated[int, typer.Option("--grid", help="Places along each axis of a table.")] = 50,
+    thesis_grid: Annotated[
+        int, typer.Option("--thesis-grid", help="The same by the thesis' recipe; it takes 100.")
+    ] = 30,
+    thesis_sweeps: Annotated[
+        int, typer.Option("--thesis-sweeps", help="Sweeps of the thesis' recipe; it takes 1000.")
+    ] = 100,
+    trials: Annotated[int, typer.Option("--trials", help="Random impulses.")] = 165_000,
+    set_: Parameters = None,
+    out: Out = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Compare dynamic programming, impulses and energy control: softness, torque, training, scope, robustness."""
+    from saltus.studies import Effort, compare_controllers
+    from saltus.studies._compare import check
+    from saltus.studies._compare_figures import comparison_figures
+    from saltus.studies._swing_tasks import find_task, placed
+
+    report = asked_report(context)
+    effort = Effort(grid=grid, thesis_grid=thesis_grid, thesis_sweeps=thesis_sweeps, trials=trials)
+    check(seed, mixes, effort)
+    system = changed_robot(robot, set_, None, None)
+    placed(system, find_task("swing"))  # refused before any work
+    folder(out)
+    with Progress(1.0, quiet=as_json, doing="comparing:") as show:
+        found = compare_controllers(
+            system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
+        )
+    with Progress(quiet=as_json, doing="drawing"):
+        figures = comparison_figures(found)
+        files = _write(found, figures, out, f"{robot}-compare")
+        if report is not None:
+            _report(report.begin(f"{robot}: three controllers compared"), found, figures)
+    if as_json:
+        print_json(found.to_dict() | {"files": [str(path) for path in files]})
+        return
+    _print(found, robot)
+    for path in files:
+        print(f"wrote {path}")
+
+
+def _print(found: Comparison, robot: str) -> None:
+    from saltus.studies._compare_table import rates, summary
+
+    print_table(*summary(found), f"{robot}: thesis | ours, seed {found.seed}")
+    print_table(*rates(found), f"held-out mixes that were caught, {found.mixes} each, with 95 % intervals")
+
+
+def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], out: Path, name: str) -> list[Path]:
+    from saltus.show import save_figure
+
+    file = out / f"{name}.json"
+    write(file, json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False).encode())
+    return [
+        file,
+        *(path for what, (figure, _) in figures.items() for path in save_figure(figure, out, f"{name}-{what}")),
+    ]
+
+
+def _report(document: Document, found: Comparison, figures: Mapping[str, tuple[Any, str]]) -> None:
+    from saltus.studies._compare_table import rates, summary
+
+    document.table("Thesis | ours", *summary(found))
+    document.table("Held-out mixes that were caught, with 95 % intervals", *rates(found))
+    document.figures("Figures", list(figures.values()))
+    parameters = found.tables.robot.mechanism.parameters
+    values = [(name, value, parameters[name].unit) for name, value in found.tables.robot.values.items()]
+    document.facts("What was run", [("seed", found.seed, ""), ("mixes", found.mixes, ""), *values])

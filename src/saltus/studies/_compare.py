@@ -1,0 +1,306 @@
+"""The table of [yang2016, 7.5] for three controllers, thesis and ours: same robot, same worlds, same held-out mixes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from saltus.control import Energy
+from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+from saltus.studies._compare_learning import SPACING, Effort, Impulses, Progress, Tables, learn_impulses, learn_tables
+from saltus.studies._compare_mixes import DISTURBANCES, Rate, makers, rate
+from saltus.studies._compare_runs import (
+    NO_LADDER,
+    NO_SWING_UP,
+    Scope,
+    Shown,
+    as_scope,
+    energy_on_rope,
+    impulses_on_rope,
+    ladders,
+    nominal,
+    policy_on_rope,
+    to_bars,
+)
+from saltus.studies._compare_torque import TorqueUse, torque_use
+from saltus.studies._swing_trials import SwingTrials
+from saltus.studies._swings import swings
+
+CONTROLLERS = {
+    "dp": "dynamic programming",
+    "dp_thesis": "dynamic programming, thesis' recipe",
+    "impulse": "impulses, polished",
+    "committee": "impulses, committee of nets",
+    "energy": "energy",
+}
+
+# Queries of an inverse [yang2016, 7.3.3]: starts and targets, m; shares of the begin that it is to bear.
+STARTS, TARGETS = np.linspace(-0.60, -0.40, 11), np.linspace(0.40, 0.55, 7)
+BEGINS = (0.95, 1.0, 1.05)
+
+# Mixes over which the use of torque is averaged: the first that were caught, of each task.
+USED, USED_WITH = 10, "torque ±10 %"
+
+# The thesis' own ways are tried with the first of the mixes only, one in so many: they take long.
+FEWER = {"dp_thesis": 3, "committee": 3}
+
+# Shares of the whole that are behind when each part begins.
+_BEHIND = {"tables": 0.0, "impulses": 0.45, "runs": 0.55, "mixes": 0.65}
+
+
+@dataclass(frozen=True)
+class Queries:
+    """How well an inverse of impulses answers: every start with every target, on time, and begun early and late.
+
+    ``ends`` has a row for each start, m: where the hand caught the bar; of the committee where it came to its level
+    again. Not a number where it did not.
+    """
+
+    count: int
+    good: int
+    count_off: int
+    good_off: int
+    residual: float
+    ends: np.ndarray = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "count": self.count, "good": self.good, "mean_residual": self.residual,
+            "begun_5_percent_off": {"count": self.count_off, "good": self.good_off},
+        }  # fmt: skip
+
+
+def queried(impulses: Impulses, inverse: Any) -> Queries:
+    """Ask an inverse for every start and target, and run what it answers exactly, to a bar at the target."""
+    pairs = [(float(start), float(target)) for start in STARTS for target in TARGETS]
+    asked = [inverse.impulse(*pair) for pair in pairs]
+    good, residual, ends = to_bars(impulses.robot, impulses.swinger, pairs, asked, BEGINS)
+    if inverse is not impulses.good:
+        # [yang2016, 7.20] has the place where the hand is on its level again, whether there is a bar or not
+        given = np.array(
+            [(start, one.begin, one.size, one.length) for (start, _), one in zip(pairs, asked, strict=True)]
+        )
+        ends = impulses.swinger.swing(*given.T).x
+    right, off = good[:, 1], good[:, [0, 2]]
+    soft = residual[right, 1]
+    return Queries(
+        right.size, int(right.sum()), off.size, int(off.sum()), float(soft.mean()) if soft.size else math.nan,
+        ends.reshape(len(STARTS), len(TARGETS)),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All that was found of the controllers, by their names in `CONTROLLERS`.
+
+    Parameters
+    ----------
+    runs
+        With nothing off: by controller and task; ``gentle`` is dynamic programming with a cost on torque, ``free`` and
+        ``free_thesis`` are both recipes without stops of the elbow.
+    scope
+        By controller: swing-up, ladder, rope.
+    rates
+        With something off.
+    torque
+        The use of torque, the mean over swings and swing-ups with torque that is off.
+    queries
+        Of both inverses of impulses.
+    memory
+        Of what was learned, bytes.
+    seconds
+        That learning took; not reproducible.
+    """
+
+    robot: str
+    seed: int
+    mixes: int
+    effort: Effort
+    tables: Tables
+    impulses: Impulses
+    runs: Mapping[tuple[str, str], Shown]
+    scope: Mapping[str, Mapping[str, Scope]]
+    rates: tuple[Rate, ...]
+    torque: Mapping[str, TorqueUse]
+    queries: Mapping[str, Queries]
+    rope_ends: Mapping[str, Mapping[float, float]]
+    memory: Mapping[str, int]
+    seconds: Mapping[str, float]
+
+    def rate(self, controller: str, disturbance: str, task: str = "swing") -> Rate | None:
+        """How often a controller did a task with something off; None where it cannot."""
+        return next(
+            (r for r in self.rates if (r.controller, r.disturbance, r.task) == (controller, disturbance, task)), None
+        )
+
+    def to_dict(self, *, seconds: bool = True) -> dict[str, Any]:
+        """For JSON; all but ``seconds`` is the same for the same seed."""
+        content = {
+            "robot": self.robot, "seed": self.seed, "mixes": self.mixes, "effort": asdict(self.effort),
+            "controllers": CONTROLLERS,
+            "runs": {f"{name}, {task}": one.to_dict() for (name, task), one in self.runs.items()},
+            "scope": {name: {what: one.to_dict() for what, one in each.items()} for name, each in self.scope.items()},
+            "rates": [one.to_dict() for one in self.rates],
+            "torque": {name: one.to_dict() for name, one in self.torque.items()},
+            "queries": {name: one.to_dict() for name, one in self.queries.items()},
+            "rope_ends": {name: {f"{k:g}": v for k, v in each.items()} for name, each in self.rope_ends.items()},
+            "memory_bytes": dict(self.memory),
+        }  # fmt: skip
+        return content | ({"seconds": dict(self.seconds)} if seconds else {})
+
+
+def compare_controllers(
+    robot: str | HybridSystem = "brachiator",
+    *,
+    seed: int = 0,
+    mixes: int = 300,
+    effort: Effort | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Teach the controllers of [yang2016, 7] and compare them, in the rows of its table 7.5.
+
+    Parameters
+    ----------
+    robot
+        Of two links with two hands, by name or with parameters of its own.
+    seed
+        Of all random numbers: everything but times is the same for the same seed.
+    mixes
+        Held-out runs for each thing that is off, controller and task.
+    effort
+        How much is spent on learning.
+    progress
+        Called with what is being done, and the share of the whole that is behind.
+    """
+    effort = Effort() if effort is None else effort
+    check(seed, mixes, effort)
+    tell = progress or (lambda doing, share: None)
+    tables = learn_tables(robot, effort, seed, _part(tell, "tables", "impulses"))
+    impulses = learn_impulses(robot, effort, seed, _part(tell, "impulses", "runs"))
+    return compared(robot, tables, impulses, seed=seed, mixes=mixes, effort=effort, progress=tell)
+
+
+def check(seed: int, mixes: int, effort: Effort) -> None:
+    """Refuse what cannot be compared."""
+    for name, value, least, most in (("seed", seed, 0, 2**32 - 1), ("mixes", mixes, 2, 100_000)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise InputError(f"compare: {name} is a whole number from {least} to {most}, got {value!r}")
+    if not isinstance(effort, Effort):
+        raise InputError(f"compare: effort is a saltus.studies.Effort, got {effort!r}")
+
+
+def compared(
+    robot: str | HybridSystem, tables: Tables, impulses: Impulses, *, seed: int, mixes: int, effort: Effort,
+    progress: Progress,
+) -> Comparison:  # fmt: skip
+    """Compare controllers that have learned."""
+    part = _part(progress, "runs", "mixes")
+    part("queries of impulses", 0.0)
+    inverses = {"impulse": impulses.good, "committee": impulses.nets}
+    queries = {name: queried(impulses, inverse) for name, inverse in inverses.items()}
+    runs = _runs(robot, tables, inverses, part)
+    scope, rope_ends = _scope(robot, tables, impulses, inverses, runs, seed, part)
+    rates, torque = _rates(robot, tables, impulses, seed, mixes, _part(progress, "mixes", None))
+    table = [value for name, value in tables.seconds.items() if " to " in name]
+    memory = {
+        "dp": sum(one.memory for one in tables.ours), "dp per table": tables.ours[0].memory,
+        "dp_thesis": tables.thesis.memory, **impulses.memory, "energy": 0,
+    }  # fmt: skip
+    seconds = {
+        "dp": float(sum(table)), "dp per table": float(np.mean(table)), "dp_thesis": tables.seconds["thesis"],
+        "impulse": impulses.seconds["trials"],
+        "committee": impulses.seconds["trials"] + impulses.seconds["committee"], "energy": 0.0,
+    }  # fmt: skip
+    return Comparison(
+        tables.robot.name, seed, mixes, effort, tables, impulses, runs, scope, rates, torque, queries, rope_ends,
+        memory, seconds,
+    )  # fmt: skip
+
+
+def _part(progress: Progress, name: str, after: str | None) -> Progress:
+    begin, end = _BEHIND[name], 1.0 if after is None else _BEHIND[after]
+    return lambda doing, share: progress(doing, begin + (end - begin) * share)
+
+
+def _runs(
+    robot: str | HybridSystem, tables: Tables, inverses: Mapping[str, Any], part: Progress
+) -> dict[tuple[str, str], Shown]:
+    """With nothing off."""
+    acting = {
+        "dp": tables.policy(), "gentle": tables.of(tables.gentle), "dp_thesis": tables.of(tables.thesis),
+        "energy": Energy(),
+    }  # fmt: skip
+    made = {}
+    for k, (name, controller) in enumerate(acting.items()):
+        part(f"{name} with nothing off", 0.3 + 0.1 * k)
+        for task in ("swing", "swing-up"):
+            made[name, task] = nominal(robot, task, controller)
+    made["free", "swing-up"] = nominal(robot, "swing-up", tables.of(tables.free), stops=False)
+    made["free_thesis", "swing-up"] = nominal(robot, "swing-up", tables.of(tables.thesis_free), stops=False)
+    for name, inverse in inverses.items():
+        made[name, "swing"] = nominal(robot, "swing", inverse.impulse(-SPACING, SPACING))
+    return made
+
+
+def _scope(
+    robot: str | HybridSystem, tables: Tables, impulses: Impulses, inverses: Mapping[str, Any],
+    runs: Mapping[tuple[str, str], Shown], seed: int, part: Progress,
+) -> tuple[dict[str, dict[str, Scope]], dict[str, dict[float, float]]]:  # fmt: skip
+    part("ladders", 0.7)
+    made: dict[str, dict[str, Scope]] = {
+        "dp": {
+            "swing-up": as_scope(runs["dp", "swing-up"]), "ladder": ladders(robot, tables.policy(), seed),
+            "rope": policy_on_rope(robot, tables),
+        },
+        "energy": {
+            "swing-up": as_scope(runs["energy", "swing-up"]), "ladder": ladders(robot, Energy(), seed),
+            "rope": energy_on_rope(robot),
+        },
+    }  # fmt: skip
+    part("ropes", 0.9)
+    ends = {}
+    for name, inverse in inverses.items():
+        rope, ends[name] = impulses_on_rope(robot, impulses, inverse)
+        made[name] = {"swing-up": NO_SWING_UP, "ladder": NO_LADDER, "rope": rope}
+    return made, ends
+
+
+def _rates(
+    robot: str | HybridSystem, tables: Tables, impulses: Impulses, seed: int, count: int, part: Progress
+) -> tuple[tuple[Rate, ...], dict[str, TorqueUse]]:
+    rates: list[Rate] = []
+    used: dict[str, list[TorqueUse]] = {}
+    acting = makers(tables, impulses)
+    whole = sum(len(what.tasks()) for what in DISTURBANCES) * len(acting)
+    done = 0
+    for what in DISTURBANCES:
+        for task in what.tasks():
+            for name, make in acting.items():
+                part(f"{CONTROLLERS[name]}: {what.name}, {task}", done / whole)
+                done += 1
+                found = rate(robot, name, make, what, task, max(2, count // FEWER.get(name, 1)), seed)
+                if found is None:
+                    continue
+                rates.append(found[0])
+                if what.name == USED_WITH:
+                    used.setdefault(name, []).extend(_used(found[1]))
+    return tuple(rates), {name: TorqueUse.average(several) for name, several in used.items()}
+
+
+def _used(trials: list[SwingTrials]) -> list[TorqueUse]:
+    """Of the first runs that were caught; of the first at all where none was."""
+    made, first = [], trials[0]
+    caught = [number for number, good in zip(first.mixes.numbers, first.success, strict=True) if good]
+    for number in (caught or list(first.mixes.numbers))[:USED]:
+        run = first.run(number)
+        # a run that is ended by its catch tells of no swing that was caught, but of its time
+        times = [(one.start, one.start + one.time) for one in swings(run) if one.time > 0]
+        if times:
+            made.append(torque_use(run, times[0][0], times[-1][1]))
+    return made

@@ -1,0 +1,310 @@
+"""The comparison of controllers: its record, what it counts, its figures and its verb, with tables far too coarse."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from saltus.cli import main
+from saltus.control import Impulse
+from saltus.errors import InputError
+from saltus.show import wilson_interval
+from saltus.studies import Effort, compare_controllers
+from saltus.studies._compare import CONTROLLERS, FEWER, STARTS, TARGETS, queried
+from saltus.studies._compare_figures import comparison_figures, rates_figure, rest_energy
+from saltus.studies._compare_mixes import DISTURBANCES, Rate, Wrong, makers, rate
+from saltus.studies._compare_runs import nominal
+from saltus.studies._compare_table import rates, summary
+from saltus.studies._compare_torque import TorqueUse, measured
+from saltus.studies._paper import VERDICTS, Drawing
+from saltus.studies.papers import _yang2016_comparison as comparison
+from saltus.studies.papers import _yang2016_impulses as impulses
+from saltus.studies.papers import _yang2016_learned as learned
+from saltus.studies.papers import _yang2016_tables as tables
+
+LITTLE = learned.effort_of(20)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A comparison from so little that only its form can be good."""
+    return comparison.find(20, lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def of_tables():
+    return tables.find(20, lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def of_impulses():
+    return impulses.find(20, lambda *_: None)
+
+
+# -- the record -----------------------------------------------------------------------------------
+
+
+def test_every_controller_meets_every_disturbance_that_is_for_it(found):
+    kicks = {"impulse", "committee"}
+    for what in DISTURBANCES:
+        for task in what.tasks():
+            there = {name for name in CONTROLLERS if found.rate(name, what.name, task) is not None}
+            if what.of_impulse:
+                assert there == kicks
+            else:
+                assert there == (set(CONTROLLERS) if task == "swing" else set(CONTROLLERS) - kicks)
+            for name in there:
+                one = found.rate(name, what.name, task)
+                assert one.count == max(2, found.mixes // FEWER.get(name, 1))
+
+
+def test_what_is_learned_is_told(found):
+    assert found.memory["dp per table"] == 4 * LITTLE.grid**4
+    assert found.memory["dp"] == len(found.tables.ours) * 4 * LITTLE.grid**4
+    assert found.memory["dp_thesis"] == 8 * LITTLE.thesis_grid**4
+    # two inputs, 20 hidden units and three outputs, each unit with its own constant
+    assert found.memory["committee"] == 8 * LITTLE.members * (2 * 20 + 20 + 20 * 3 + 3)
+    assert all(value >= 0 for value in found.seconds.values())
+
+
+def test_energy_control_does_what_the_thesis_says_of_it(found):
+    # it needs no training, so that it is as good here as ever
+    assert all(found.scope["energy"][what].done for what in ("swing-up", "ladder", "rope"))
+    for off in ("torque ±10 %", "friction not trained for", "sensor noise"):
+        one = found.rate("energy", off)
+        assert one.good == one.count
+    assert found.runs["energy", "swing"].swing.residual < 1.0
+
+
+def test_impulses_do_neither_swing_up_nor_climb(found):
+    for name in ("impulse", "committee"):
+        assert not found.scope[name]["swing-up"].done
+        assert not found.scope[name]["ladder"].done
+    assert not found.scope["dp"]["rope"].done
+    assert "bars" in found.scope["dp"]["rope"].told
+
+
+def test_rates_and_queries_are_the_same_for_the_same_seed(found):
+    acting = makers(found.tables, found.impulses)
+    what = next(one for one in DISTURBANCES if one.name == "all of it")
+    for name in ("dp", "impulse", "energy"):
+        again = rate("brachiator", name, acting[name], what, "swing", found.mixes, found.seed)[0]
+        assert json.dumps(again.to_dict()) == json.dumps(found.rate(name, "all of it").to_dict())
+    other = rate("brachiator", "energy", acting["energy"], what, "swing", found.mixes, found.seed + 5)[0]
+    assert other.time != found.rate("energy", "all of it").time
+    again = queried(found.impulses, found.impulses.nets)
+    assert again == found.queries["committee"]
+    assert np.array_equal(again.ends, found.queries["committee"].ends, equal_nan=True)
+
+
+def test_learning_is_the_same_for_the_same_seed_and_another_for_another():
+    effort = replace(LITTLE, grid=8, thesis_grid=8, thesis_sweeps=2, trials=2000, members=1)
+    quiet = lambda *_: None  # noqa: E731 - said three times below
+    made = [learned.learn_impulses("brachiator", effort, seed, quiet) for seed in (1, 1, 2)]
+    answers = [(one.good.best(-0.5, 0.5).tolist(), one.nets.predict(np.array([[-0.5, 0.5]])).tolist()) for one in made]
+    assert answers[0] == answers[1]
+    assert answers[0] != answers[2]
+
+
+def test_the_record_is_json_and_has_every_part(found):
+    content = found.to_dict()
+    json.dumps(content)
+    assert {"runs", "scope", "rates", "torque", "queries", "memory_bytes", "seconds", "seed"} <= set(content)
+    assert set(content["controllers"]) == set(CONTROLLERS)
+    assert "seconds" not in found.to_dict(seconds=False)
+
+
+# -- what is counted ------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 400), st.data())
+@settings(max_examples=30, deadline=None)
+def test_intervals_of_rates_are_wilsons(count, data):
+    good = data.draw(st.integers(0, count))
+    share, low, high = Rate("dp", "torque ±10 %", "swing", good, count, 1.0, 0.1).interval
+    right = binomtest(good, count).proportion_ci(0.95, method="wilson")
+    assert (low, high) == pytest.approx((right.low, right.high), abs=1e-9)
+    assert share == good / count
+    assert (share, low, high) == wilson_interval(good, count)
+
+
+def test_torque_of_a_square_wave():
+    # 10 Hz for two seconds, 5 N m to either side: a switch and a reversal every 50 ms, by 10 N m
+    lengths, inputs = np.full(40, 0.05), 5.0 * np.tile([1.0, -1.0], 20)
+    made = measured(lengths, inputs, limit=10.0)
+    assert made == TorqueUse(mean=5.0, switches=39 / 2, reversals=39 / 2, variation=39 * 10 / 2)
+
+
+def test_zeros_between_are_no_reversal_and_small_steps_no_switch():
+    made = measured(np.full(5, 0.2), np.array([5.0, 0.0, 5.0, 5.05, -5.0]), limit=10.0)
+    assert made.reversals == 1.0
+    assert made.switches == 3.0
+    assert made.variation == pytest.approx(5 + 5 + 0.05 + 10.05)
+    with pytest.raises(InputError, match="not zero"):
+        measured(np.zeros(0), np.zeros(0), limit=10.0)
+
+
+def test_torque_of_an_impulse_is_that_of_its_product():
+    one = nominal("brachiator", "swing", Impulse(begin=0.1, size=-4.0, length=0.2))
+    assert one.torque.mean * (one.end - one.swing.start) == pytest.approx(0.8, rel=1e-6)
+    assert one.torque.switches * (one.end - one.swing.start) == pytest.approx(2.0)
+    assert one.torque.reversals == 0.0
+
+
+def test_errors_of_impulses_are_those_of_their_mix_and_within_bounds():
+    right = Impulse(begin=0.2, size=9.5, length=0.1)
+    wrong = Wrong(right, 10.0, 0.05, 0.10, 0.0, seed=3)
+    made = [wrong(None, number) for number in range(200)]
+    assert made == [wrong(None, number) for number in range(200)]
+    begins, sizes = np.array([one.begin for one in made]), np.array([one.size for one in made])
+    assert np.abs(begins / 0.2 - 1).max() <= 0.05 < 1.2 * np.abs(begins / 0.2 - 1).max()
+    assert sizes.max() == 10.0  # no more than the motor can
+    assert sizes.min() >= 9.5 * 0.9
+
+
+def test_starts_are_off_by_one_to_five_centimetres_to_either_side():
+    what = next(one for one in DISTURBANCES if one.name.startswith("start"))
+    off = np.concatenate([mixes.draw()["start_offset"] for mixes in what.mixes(101, 0)])
+    assert len(off) == 101
+    assert (np.abs(off) >= 0.01).all()
+    assert (np.abs(off) <= 0.05).all()
+    assert (off > 0).sum() == 51
+
+
+def test_required_energy_is_that_of_rest_at_the_bar(found):
+    run = found.runs["energy", "swing"].run
+    # at the start it rests between bars, as far apart as they are ahead; its mirror image has the same energy
+    assert rest_energy(run.system, -0.55) == pytest.approx(float(run.samples.potential[0]), abs=1e-9)
+
+
+def test_ends_over_starts_have_a_row_for_each_start(found):
+    for one in found.queries.values():
+        assert one.ends.shape == (len(STARTS), len(TARGETS))
+        assert one.count == one.ends.size
+        assert one.count_off == 2 * one.count
+        assert 0 <= one.good <= one.count
+
+
+# -- tables and figures ---------------------------------------------------------------------------
+
+
+def test_tables_have_the_thesis_beside_ours(found):
+    columns, rows = summary(found)
+    named = {row[0]: row[1:] for row in rows}
+    assert len(columns) == 4
+    assert named["residual, swing of 0.55 m"][0].startswith("7 J | ")
+    assert named["mean torque, swing"][2].startswith("8.07 N m | ")
+    assert named["the same with a torque cost"][0].startswith("3.33 N m | ")
+    assert named["rope"][1].startswith("yes | ")
+    columns, rows = rates(found)
+    assert all(len(row) == len(columns) for row in rows)
+    assert [row[2] for row in rows if row[0].startswith("impulse")] == ["-"] * 3
+
+
+def test_every_figure_is_there(found):
+    made = comparison_figures(found)
+    wanted = [f"figure-7.{k}" for k in (*range(3, 15), *range(20, 26))]
+    assert set(wanted) | {"rates", "torques"} == set(made)
+    for name in wanted:
+        figure, caption = made[name]
+        assert figure.axes
+        assert caption.startswith(f"Figure {name.removeprefix('figure-')}")
+
+
+# -- chapters of the thesis -----------------------------------------------------------------------
+
+
+def test_chapters_give_numbers_corrections_and_drawings(found, of_tables, of_impulses):
+    for chapter, each in ((tables, of_tables), (impulses, of_impulses), (comparison, found)):
+        numbers, corrections = chapter.CHAPTER.numbers(each), chapter.CHAPTER.corrections(each)
+        drawings = chapter.CHAPTER.drawings(each)
+        assert numbers
+        assert all(one.verdict in VERDICTS for one in (*numbers, *corrections, *drawings))
+        assert all(isinstance(one, Drawing) and one.figure.axes for one in drawings)
+        whats = [(one.where, one.what) for one in numbers]
+        assert len(whats) == len(set(whats))
+    names = [one.name for one in (*tables.drawings(of_tables), *impulses.drawings(of_impulses))]
+    assert names == [f"figure-7.{k}" for k in (*range(3, 15), *range(20, 26))]
+
+
+def test_a_robot_at_the_bar_cannot_stay(of_tables):
+    absorbing = next(one for one in tables.corrections(of_tables) if "future" in one.where)
+    told = float(absorbing.by_printed.split(" with ")[1].split(" N m")[0])
+    # the moment of both weights about the hand that holds, by places of the centres of mass
+    p = of_tables.tables.robot.values
+    bend = math.acos(0.275 / 0.4)
+    first, second = 0.2 * math.cos(bend), 0.55 - 0.2 * math.cos(bend)
+    assert told == pytest.approx(p["g"] * (p["m1"] * first + p["m2"] * second), abs=6e-3)
+
+
+# -- the verb, and bad input ----------------------------------------------------------------------
+
+
+def _run(capsys, *words):
+    with pytest.raises(SystemExit) as left:
+        main(list(words))
+    out, err = capsys.readouterr()
+    return left.value.code, out, err
+
+
+def test_the_verb_writes_json_and_figures(capsys, tmp_path, monkeypatch, found):
+    monkeypatch.setattr("saltus.studies.compare_controllers", lambda *_, **__: found)
+    drawn = {"rates": (rates_figure(found), "Rates.")}
+    monkeypatch.setattr("saltus.studies._compare_figures.comparison_figures", lambda _: drawn)
+    code, out, _ = _run(capsys, "compare", "brachiator", "--mixes", "4", "--json", "--out", str(tmp_path))
+    assert code == 0
+    told = json.loads(out)
+    assert told["seed"] == learned.SEED
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"brachiator-compare{end}" for end in (".json", "-rates.png", "-rates.svg")}
+    assert set(told["files"]) == {str(path) for path in tmp_path.iterdir()}
+    page = tmp_path / "page.html"
+    code, out, _ = _run(capsys, "compare", "brachiator", "--out", str(tmp_path), "--report", str(page))
+    assert code == 0
+    assert "thesis | ours" in out
+    assert "torque ±10 %" in out
+    assert "Rates." in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("hopper",), "swing from bars"),
+        (("brachiatr",), "brachiator"),
+        (("brachiator", "--mixes", "0"), "mixes is a whole number from 2"),
+        (("brachiator", "--grid", "2"), "grid is a whole number of at least 8"),
+        (("brachiator", "--seed", "-1"), "seed is a whole number from 0"),
+        (("brachiator", "--trials", "10"), "trials is a whole number of at least 2000"),
+        (("brachiator", "--out", "/dev/null"), "not a folder"),
+    ],
+)
+def test_bad_words_are_refused_before_any_work(capsys, words, message):
+    code, _, err = _run(capsys, "compare", *words)
+    assert code == 2
+    assert message in err
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(InputError, match="effort is a"):
+        compare_controllers(effort=12)
+    with pytest.raises(InputError, match="members is a whole number of at least 1"):
+        Effort(members=0)
+    with pytest.raises(InputError, match="seed"):
+        compare_controllers(seed=1.5)
+
+
+def test_a_grid_too_large_is_refused_before_any_work(capsys, monkeypatch):
+    code, _, err = _run(capsys, "compare", "brachiator", "--grid", "300")
+    assert code == 2
+    assert "8.1e+09" in err
+    monkeypatch.setattr("saltus.optimize._value_iteration._available", lambda: 1e6)
+    code, _, err = _run(capsys, "compare", "brachiator", "--grid", "50")
+    assert code == 2
+    assert "needs 0.0255 GB, and 0.001 GB are available" in err
