@@ -30,16 +30,22 @@ from saltus.studies.papers._yang2016_runs import SWING, swung, thesis
 FIGURES = [f"figure-6.{k}" for k in range(1, 5)] + [f"figure-7.{k}" for k in range(26, 40)]
 
 
+# Those that learn have tests of their own, with the comparison of controllers.
+LEARNED = ("7.2", "7.3", "7.5")
+
+
 @pytest.fixture(scope="module")
 def founds():
     """What each chapter finds, by its name."""
-    return {chapter.name: chapter.find(20, lambda *_: None) for chapter in yang2016.CHAPTERS}
+    chapters = [one for one in yang2016.CHAPTERS if one.name not in LEARNED]
+    return {chapter.name: chapter.find(20, lambda *_: None) for chapter in chapters}
 
 
 @pytest.fixture(scope="module")
 def report(founds):
     with pytest.MonkeyPatch.context() as patch:
-        chapters = [replace(one, find=lambda *_, name=one.name: founds[name]) for one in yang2016.CHAPTERS]
+        known = [one for one in yang2016.CHAPTERS if one.name in founds]
+        chapters = [replace(one, find=lambda *_, name=one.name: founds[name]) for one in known]
         patch.setattr(yang2016, "CHAPTERS", chapters)
         return find_paper("yang2016").reproduce(detail=20)
 
@@ -301,3 +307,8 @@ def test_a_formula_that_is_printed_wrong_is_not_reproduced(robot):
     draw = np.random.default_rng(0)
     for choice in ("elbow_at_one", "end_for_all"):
         assert design._apart(robot, printed.Choices(**{choice: True}), draw)[0] > 0.1
+
+
+def test_all_chapters_are_there_in_their_order():
+    names = [one.name.split(",")[0] for one in yang2016.CHAPTERS]
+    assert names == ["2 to 5", "6", "7.2", "7.3", "7.4", "7.4.9", "7.5", "8"]

@@ -74,7 +74,7 @@ class Policy:
     ahead: float = 0.08
     steps: int = 16
     change: float = 0.0
-    reversal: float = 0.08
+    reversal: float = 0.12
     effort: float | None = None
     blend: bool = False
     release_delay: float = 0.0

@@ -176,10 +176,10 @@ class Swinger:
         return np.stack([side * (math.pi / 2 - inner), side * bend])
 
     def swing(
-        self, start: Any, begin: Any, size: Any, length: Any, *, bar: float | None = None, time: float = TIME,
-        step: float = STEP, threads: int | None = None,
+        self, start: Any, begin: Any, size: Any, length: Any, *, bar: float | None = None, radius: float | None = None,
+        time: float = TIME, step: float = STEP, threads: int | None = None,
     ) -> Trials:  # fmt: skip
-        """Make trials: to the level again, or to a bar on it, m ahead."""
+        """Make trials: to the level again, or to within a radius of a bar on it, m ahead, the robot's own if None."""
         given = np.broadcast_arrays(
             *(np.atleast_1d(np.asarray(one, dtype=float)) for one in (start, begin, size, length))
         )
@@ -190,7 +190,7 @@ class Swinger:
             raise InputError(f"impulses: a torque is beyond the limit of {self.limit:g} N m")
         if finite(time, "impulses: time") <= 0 or finite(step, "impulses: step") <= 0:
             raise InputError("impulses: time and step must be positive")
-        block, extra = (self.level, []) if bar is None else (self._to_bar(), [bar, 0.0, self.capture])
+        block, extra = (self.level, []) if bar is None else (self._to_bar(), [bar, 0.0, radius or self.capture])
         p = np.concatenate([self.mode.values(), extra]).astype(np.float32)
         count = len(start)
         blocks = -(-count // BLOCK)

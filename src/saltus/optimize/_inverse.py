@@ -20,8 +20,9 @@ SOFTNESS = ("residual", "force")
 # Shares of a committee's data that train, validate and test it [yang2016, 7.3.2].
 SPLIT = (0.70, 0.15, 0.15)
 
-# A polished impulse is to bear that it begins so much too early or too late, as shares.
+# An inverse is judged with impulses that begin so much too early or too late, as shares; polished ones bear more.
 OFF = (0.95, 1.0, 1.05)
+BORNE = (0.95, 0.975, 1.0, 1.025, 1.05)
 
 
 def softest(
@@ -141,6 +142,9 @@ class GoodTrials:
         What trials are made by, and those that are known.
     candidates, offspring, rounds
         How many are kept, how many changes of each are tried, how often.
+    sure
+        How near the bar they are to come, as a share of the distance at which a hand can close: so that an exact run,
+        which is not quite that of steps of 1 ms, is caught too.
     """
 
     swinger: Swinger
@@ -148,6 +152,7 @@ class GoodTrials:
     candidates: int = 12
     offspring: int = 15
     rounds: int = 6
+    sure: float = 0.8
     seed: int = 0
 
     def impulse(self, start: float, target: float) -> Impulse:
@@ -180,12 +185,12 @@ class GoodTrials:
 
     def _cost(self, pool: np.ndarray, start: float, target: float) -> np.ndarray:
         """Mean of what is left at the catch, J, over times that are off; a miss costs more the larger it is."""
-        begin = pool[:, :1] * np.array(OFF)
-        made = self.swinger.swing(
-            start, begin.ravel(), np.repeat(pool[:, 1], len(OFF)), np.repeat(pool[:, 2], len(OFF)), bar=target
-        )
+        many = len(BORNE)
+        begin, size, length = pool[:, :1] * np.array(BORNE), np.repeat(pool[:, 1], many), np.repeat(pool[:, 2], many)
+        radius = self.sure * self.swinger.capture
+        made = self.swinger.swing(start, begin.ravel(), size, length, bar=target, radius=radius)
         cost = np.where(made.reached, made.residual, 5.0 + 50.0 * np.nan_to_num(made.miss, posinf=10.0))
-        mean: np.ndarray = cost.reshape(-1, len(OFF)).mean(axis=1)
+        mean: np.ndarray = cost.reshape(-1, many).mean(axis=1)
         return mean
 
 

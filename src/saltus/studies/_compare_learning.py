@@ -33,9 +33,6 @@ EFFORT = 2.0
 # How often a policy acts: as in [yang2016, 7.2.2]; and through sensors, whose rates are differences over ten samples.
 PERIOD, SENSED = 0.02, 1e-3
 
-# Impulses are polished to come within this share of the distance at which a hand can close.
-SURE = 0.8
-
 # How long each part takes beside the others, roughly: our tables, those of the thesis' recipe, impulses.
 SHARES = {"table": 1.0, "thesis": 1.2, "impulses": 1.5}
 
@@ -182,8 +179,7 @@ def learn_impulses(robot: str | HybridSystem, effort: Effort, seed: int, progres
         seconds[name] = time.perf_counter() - began
         return made
 
-    # catches are to be sure, however an exact run differs from one of steps of 1 ms
-    swinger = Swinger(system.with_parameters(capture=SURE * system.values["capture"]))
+    swinger = Swinger(system)
     trials = timed("trials", 0.0, lambda: random_impulses(swinger, effort.trials, seed))
     soft = softest(trials)
     nets = timed("committee", 0.3, lambda: committee(soft, swinger.limit, members=effort.members, seed=seed % 2**32))

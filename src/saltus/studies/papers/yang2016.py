@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from saltus.studies import Correction, Drawing, Number, Paper, Report
 from saltus.studies.papers import (
+    _yang2016_comparison,
     _yang2016_design,
     _yang2016_energy,
+    _yang2016_impulses,
     _yang2016_modeling,
     _yang2016_robustness,
+    _yang2016_tables,
     _yang2016_testing,
 )
 from saltus.studies.papers._yang2016_chapter import Chapter, Progress
@@ -18,8 +21,11 @@ from saltus.studies.papers._yang2016_chapter import Chapter, Progress
 CHAPTERS = (
     _yang2016_design.CHAPTER,
     _yang2016_modeling.CHAPTER,
+    _yang2016_tables.CHAPTER,
+    _yang2016_impulses.CHAPTER,
     _yang2016_energy.CHAPTER,
     _yang2016_robustness.CHAPTER,
+    _yang2016_comparison.CHAPTER,
     _yang2016_testing.CHAPTER,
 )
 
@@ -53,7 +59,8 @@ ABOUT = (
     "tuned. Values as printed are by the formula or rule as it stands in the thesis, all else being right. A number "
     "that the thesis tells roughly, or that was read off a graph, is reproduced within a quarter of it. Links of 1 m "
     "and 2 kg, which 7.4.4 puts into a formula, are tried in chapter 6, whose figures they explain. What is not "
-    "printed, and is given here for the first time, counts as corrected. Chapters 2 to 6, 7.4 and 8 are here."
+    "printed, and is given here for the first time, counts as corrected. With little detail tables and trials are "
+    "so few that nothing good comes of them."
 )
 
 PAPER = Paper(
