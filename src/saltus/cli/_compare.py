@@ -25,7 +25,7 @@ def compare_command(
     context: typer.Context,
     robot: Robot,
     seed: Annotated[int, typer.Option("--seed", help="Of all random numbers; only times differ for the same one.")] = 0,
-    mixes: Annotated[int, typer.Option("--mixes", help="Held-out runs for each thing that is off.")] = 300,
+    mixes: Annotated[int, typer.Option("--mixes", help="Held-out runs for each thing that is off.")] = 200,
     grid: Annotated[int, typer.Option("--grid", help="Places along each axis of a table.")] = 50,
     thesis_grid: Annotated[
         int, typer.Option("--thesis-grid", help="The same by the thesis' recipe; it takes 100.")

@@ -159,7 +159,7 @@ def compare_controllers(
     robot: str | HybridSystem = "brachiator",
     *,
     seed: int = 0,
-    mixes: int = 300,
+    mixes: int = 200,
     effort: Effort | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
