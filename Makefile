@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# One more than there are cores: some tests wait.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: demo test check bench format clean
@@ -11,7 +13,7 @@ demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal tests
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests
 
 check: $(READY)
 	$(BIN)/ruff check .

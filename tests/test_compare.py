@@ -301,10 +301,11 @@ def test_bad_arguments_are_refused():
 
 
 def test_a_grid_too_large_is_refused_before_any_work(capsys, monkeypatch):
+    monkeypatch.setattr("saltus.optimize._memory.available", lambda: 1e18)
     code, _, err = _run(capsys, "compare", "brachiator", "--grid", "300")
     assert code == 2
     assert "8.1e+09" in err
-    monkeypatch.setattr("saltus.optimize._value_iteration._available", lambda: 1e6)
+    monkeypatch.setattr("saltus.optimize._memory.available", lambda: 1e6)
     code, _, err = _run(capsys, "compare", "brachiator", "--grid", "50")
     assert code == 2
     assert "needs 0.0255 GB, and 0.001 GB are available" in err

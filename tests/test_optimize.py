@@ -340,7 +340,7 @@ def test_robustness_counts_what_is_kept():
 
 def test_on_the_command_line(call, tmp_path):
     words = ("optimize", "hopper", "--reading", "until-impact", "--seed", "4", "--out", "o")
-    code, out, _ = call(*words, "--time", "5", "--json")
+    code, out, _ = call(*words, "--time", "3", "--json")
     content = json.loads(out)
     assert code == 0
     assert content["integration_error"] is None or content["integration_error"] < 1e-6
@@ -354,7 +354,7 @@ def test_on_the_command_line(call, tmp_path):
     code, out, _ = call(*words, "--time", "2", "--resume", "--json")
     assert code == 0
     assert json.loads(out)["runs"] > content["runs"]
-    code, out, _ = call("trade", "hopper", "--sizes", "1", "--time", "3", "--out", "t", "--json")
+    code, out, _ = call("trade", "hopper", "--sizes", "1", "--time", "2", "--out", "t", "--json")
     assert code == 0
     assert json.loads(out)["points"][0]["size"] == 1
     assert (tmp_path / "t" / "trade.png").exists()

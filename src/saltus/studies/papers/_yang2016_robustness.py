@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saltus.show import bars_figure
-from saltus.studies import Correction, Drawing, Number, SwingMixes, SwingTrials, try_settings
+from saltus.studies import Correction, Drawing, Number, SwingMixes, SwingSetting, SwingTrials, try_settings
 from saltus.studies.papers._yang2016_chapter import FINE, Chapter, Progress, reached
 
-# Mixes of each setting and ladders among them, finely and not.
-MANY, LADDERS = (100, 25), (4, 1)
+# Mixes of each setting, and ladders among them.
+MIXES, LADDERS = 100, 25
+
+# With little detail some settings under few mixes, and no ladders, which take long.
+FEW, SOME = 4, (SwingSetting("swing"), SwingSetting("swing-up", "heavy", "momentum", "curve"))
 
 # Of these mixes none was used to choose a gain.
 SEED = 2016
@@ -27,10 +30,10 @@ class Found:
 
 def find(detail: int, progress: Progress) -> Found:
     """Compute everything; more mixes with more ``detail``."""
-    count, ladders = MANY if detail >= FINE else LADDERS
+    settings, count = (None, MIXES) if detail >= FINE else (SOME, FEW)
     mixes = SwingMixes(count=count, seed=SEED).held_out()
-    made = try_settings("brachiator", mixes=mixes, ladders=ladders, progress=lambda k, of, name: progress(name, k / of))
-    return Found(made)
+    tell = lambda k, of, name: progress(name, k / of)  # noqa: E731
+    return Found(try_settings("brachiator", settings, mixes, ladders=LADDERS, progress=tell))
 
 
 def numbers(found: Found) -> tuple[Number, ...]:
