@@ -181,8 +181,8 @@ class Energy:
         reach = float(rows[0, L1] + rows[0, L2])
         m = system.mechanism
         places = {name: k for k, name in enumerate(m.parameters)}
-        stop, capture = (float(value) for value in np.array(parts.sizes(system.parameter_values)).ravel())
-        bars = _checked_bars(system, parts, stop)
+        stop, capture, *links = (float(value) for value in np.array(parts.sizes(system.parameter_values)).ravel())
+        bars = _checked_bars(system, links, stop)
         data = np.zeros(W.BAR_PLACES + 2 * len(bars))
         data[[W.FIRST, W.SECOND]] = parts.units
         data[[W.X, W.Y, W.ANGLE, W.ELBOW]] = [m.index(name) for name in parts.coordinates]
@@ -267,17 +267,21 @@ class _Parts:
         ends = [ca.fabs(ca.SX(end)) for end in (low, high) if end is not None]
         stop = ca.fmin(*ends) if len(ends) == 2 else ends[0] if ends else ca.SX(math.inf)
         hold: Any = self.hands[0].holds[0]
-        self.sizes = ca.Function("sizes", [m.p], [ca.vertcat(stop, ca.SX(hold.capture))])
+        # how far down the other hand is with the links straight and folded tells how long both are
+        places = ca.SX.zeros(m.nq, 2)
+        places[m.index(self.elbow), 1] = math.pi
+        straight, folded = (-ca.substitute(self.hands[1].point.position[1], m.q, places[:, k]) for k in range(2))
+        lengths = ((straight + folded) / 2, (straight - folded) / 2)
+        self.sizes = ca.Function("sizes", [m.p], [ca.vertcat(stop, ca.SX(hold.capture), *lengths)])
 
 
-def _checked_bars(system: HybridSystem, parts: _Parts, stop: float) -> tuple[tuple[float, float], ...]:
+def _checked_bars(system: HybridSystem, links: list[float], stop: float) -> tuple[tuple[float, float], ...]:
     """Centres of the bars, in their order; refused where hands cannot go from each to the next.
 
     That is so of the robot itself, whatever the controller believes of it.
     """
     world = World.of(system.values) or World()
-    own = models(system, (parts.angle, parts.elbow), parts.hands[1].point.position, system.values)[0]
-    one, two = float(own[L1]), float(own[L2])
+    one, two = links
     least = math.sqrt(one**2 + two**2 + 2 * one * two * math.cos(min(stop, math.pi)))
     return world.check(one + two, system.values.get("bar_radius", 0.0), least).bars
 
