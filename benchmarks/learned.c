@@ -146,10 +146,27 @@ void thesis(const Robot *r, const Grid *g, const float *V, float *out, float *ke
         }
 }
 
-/* the discounted value of reaching the bar, slice after slice of theta1 in place; room is for one slice */
+/* the value between sixteen states */
+static inline float between(const float *V, const Grid *g, const int32_t at[4][LANES], const float share[4][LANES], int64_t l) {
+    int64_t n1 = g->n[1], n2 = g->n[2], n3 = g->n[3], a0 = at[0][l], next = a0 + 1 == g->n[0] ? 0 : a0 + 1;
+    float value = 0.0f;
+    for (int d = 0; d < 4; d++) {
+        int64_t i0 = d & 2 ? next : a0, i1 = at[1][l] + (d & 1);
+        const float *v = V + ((i0 * n1 + i1) * n2 + at[2][l]) * n3 + at[3][l];
+        float low = v[0] + share[3][l] * (v[1] - v[0]);
+        float high = v[n3] + share[3][l] * (v[n3 + 1] - v[n3]);
+        value += (d & 2 ? share[0][l] : 1 - share[0][l]) * (d & 1 ? share[1][l] : 1 - share[1][l]) *
+                 (low + share[2][l] * (high - low));
+    }
+    return value;
+}
+
+/* the discounted value of reaching the bar, slice after slice of theta1 in place, after a negative input and after a
+positive one; a reversal leaves a share of it; room is for one slice of both */
 void reach(const Robot *r, const Grid *g, float *V, float *room, int64_t first, int64_t last, float h, int64_t steps,
-           float patience) {
-    int64_t n1 = g->n[1], n2 = g->n[2], n3 = g->n[3], size = n2 * n3;
+           float patience, float left) {
+    int64_t n1 = g->n[1], n2 = g->n[2], n3 = g->n[3], size = n2 * n3, all = g->n[0] * n1 * size;
+    float *minus = room, *plus = room + n1 * size;
     static Block w;
     static int32_t at[4][LANES];
     static float share[4][LANES];
@@ -164,26 +181,24 @@ void reach(const Robot *r, const Grid *g, float *V, float *room, int64_t first, 
                     move(&w, r, h, steps, 1);
                     locate(&w, g, at, share);
                     for (int64_t l = 0; l < count; l++) {
-                        float value = 0.0f;
+                        float one = 0.0f, two = 0.0f;
                         float e2 = (w.v0[l] - g->lower[2]) / g->spacing[2], e3 = (w.v1[l] - g->lower[3]) / g->spacing[3];
                         if (w.hit[l] >= 0)
-                            value = expf(-w.hit[l] / patience - kinetic(r, w.q1[l], w.v0[l], w.v1[l]) / r->soft);
+                            one = two = expf(-w.hit[l] / patience - kinetic(r, w.q1[l], w.v0[l], w.v1[l]) / r->soft);
                         else if (e2 >= 0 && e3 >= 0 && e2 <= (float)(n2 - 1) && e3 <= (float)(n3 - 1)) {
-                            int64_t a0 = at[0][l], next = a0 + 1 == g->n[0] ? 0 : a0 + 1;
-                            for (int d = 0; d < 4; d++) {
-                                int64_t i0 = d & 2 ? next : a0, i1 = at[1][l] + (d & 1);
-                                const float *v = V + ((i0 * n1 + i1) * n2 + at[2][l]) * n3 + at[3][l];
-                                float low = v[0] + share[3][l] * (v[1] - v[0]);
-                                float high = v[n3] + share[3][l] * (v[n3 + 1] - v[n3]);
-                                value += (d & 2 ? share[0][l] : 1 - share[0][l]) *
-                                         (d & 1 ? share[1][l] : 1 - share[1][l]) * (low + share[2][l] * (high - low));
-                            }
-                            value *= later;
+                            one = later * between(k > 0 ? V + all : V, g, at, share, l);
+                            two = k == 0 ? later * between(V + all, g, at, share, l) : one;
                         }
-                        if (k < 0 || value > room[base + l]) room[base + l] = value;
+                        one *= k > 0 ? left : 1.0f;
+                        two *= k < 0 ? left : 1.0f;
+                        if (k < 0 || one > minus[base + l]) minus[base + l] = one;
+                        if (k < 0 || two > plus[base + l]) plus[base + l] = two;
                     }
                 }
             }
-        for (int64_t k = 0; k < n1 * size; k++) V[i * n1 * size + k] = room[k];
+        for (int64_t k = 0; k < n1 * size; k++) {
+            V[i * n1 * size + k] = minus[k];
+            V[all + i * n1 * size + k] = plus[k];
+        }
     }
 }

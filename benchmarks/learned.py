@@ -93,14 +93,14 @@ def beside_c(turns: int, grid: int = 50, slices: int = 10) -> list[list[str]]:
         call = Caller(work)
         places = np.meshgrid(*(np.linspace(0, 2 * math.pi, grid, endpoint=False) for _ in range(4)), indexing="ij")
         V = (0.5 + 0.1 * sum(np.cos(x) for x in places)).astype(np.float32)
+        V = V if recipe.sides == 1 else np.stack([V, np.float32(0.9) * V])
         new, kept, mine, room = np.zeros_like(V), np.zeros_like(V), np.zeros_like(V), np.zeros_like(V)
         length = (ctypes.c_float(recipe.step / recipe.steps), ctypes.c_int64(recipe.steps))
 
         def ours(call: Any = call, recipe: Any = recipe, V: Any = V, new: Any = new, kept: Any = kept) -> None:
             kept[:] = 0
-            for k in range(slices):
-                out = new if isinstance(recipe, RandomActions) else new[k]
-                call(V, out, kept, slice=k, first=0, last=grid, axis=0, sweep=0)
+            for k in reversed(range(slices)):
+                call(V, new, kept, slice=k, first=0, last=grid, axis=0, sweep=0)
 
         def by_hand(recipe: Any = recipe, V: Any = V, mine: Any = mine, room: Any = room, length: Any = length) -> None:
             pointers = [ctypes.c_void_p(array.ctypes.data) for array in (V, mine, room)]
@@ -110,16 +110,20 @@ def beside_c(turns: int, grid: int = 50, slices: int = 10) -> list[list[str]]:
                 code.thesis(robot, axes, *pointers, first, last, first, *length)
             else:
                 np.copyto(mine, V)
-                patience = ctypes.c_float(recipe.patience)
-                code.reach(robot, axes, pointers[1], pointers[2], first, last, *length, patience)
+                rest = ctypes.c_float(recipe.patience), ctypes.c_float(1 - recipe.reversal)
+                code.reach(robot, axes, pointers[1], pointers[2], first, last, *length, *rest)
 
         one, other = best(turns, ours, by_hand)
-        # in place slices see those before them, so that only the first is the same
-        count = slices if isinstance(recipe, RandomActions) else 1
-        apart = np.quantile(np.abs(new[:count] - mine[:count]), 0.99)
+        if isinstance(recipe, RandomActions):
+            apart = np.abs(new[:slices] - mine[:slices])
+        else:
+            # ours has room for one slice, the first of all; those after it see in place what was before them
+            apart = np.abs(new.ravel()[: 2 * grid**3].reshape(2, -1) - mine[:, 0].reshape(2, -1))
         transitions = slices * grid**3 * inputs
         figures = [f"{1e9 * seconds / transitions:.1f}" for seconds in (one, other)]
-        rows.append([f"{recipe.name}, {recipe.steps} steps", *figures, f"{one / other:.2f}", f"{apart:.1e}"])
+        rows.append(
+            [f"{recipe.name}, {recipe.steps} steps", *figures, f"{one / other:.2f}", f"{np.quantile(apart, 0.99):.1e}"]
+        )
     return rows
 
 

@@ -2,10 +2,12 @@
 
 import ctypes
 import itertools
+import json
 import math
 import pickle
 import signal
 import time
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -18,8 +20,9 @@ from scipy.integrate import solve_ivp
 import saltus
 from saltus import robots
 from saltus._native import FLOATS, INTEGERS, compile_entry, ctypes_entry, pointer_to
-from saltus.contact import World, ladder
-from saltus.control import Axis, Constant, Encoder, Hardware, Imu, Policy, Reach, Table
+from saltus.contact import JointUnit, World, ladder
+from saltus.control import Axis, Constant, Encoder, Gripper, Hardware, Imu, Policy, Reach, Table
+from saltus.control._table import _digest as table_digest
 from saltus.control._table import grid_numbers, interpolated, nearest
 from saltus.control.policy import _same_in_a_mirror
 from saltus.engine import _single as S
@@ -27,8 +30,8 @@ from saltus.engine._reduced import reduced
 from saltus.engine._single import BLOCK, Aim, Block, sincos_single
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Mechanism, Revolute
-from saltus.optimize import Discounted, RandomActions, train_table
+from saltus.mechanism import Mechanism, Prismatic, Revolute
+from saltus.optimize import Discounted, RandomActions, _sweeping, train_table
 from saltus.robots._bars import between
 
 
@@ -269,6 +272,37 @@ def test_only_the_same_is_gone_on_with(tmp_path):
             train_table(task, recipe, checkpoint=path, resume=True)
 
 
+def test_what_a_reversal_costs():
+    """A double integrator has one reversal on its fastest way: after an input to the wrong side it is worth less."""
+    robot = cart()
+    m = robot.mechanism
+    grid = {
+        "a": Axis("a", -2, 2, 41), "b": Axis("b", -1, 1, 3), "da": Axis("da", -3, 3, 41), "db": Axis("db", -1, 1, 3),
+    }  # fmt: skip
+    a, da = m.coordinate("a").symbol, m.v[m.velocity_index("a")]
+    task = Reach(robot, ca.fmax(ca.fabs(a), ca.fabs(da)) - 0.15, worth=ca.SX(1), grid=grid)
+    left = 0.7
+    free, costly = (
+        train_table(task, Discounted(tolerance=1e-4, sweeps=200, reversal=reversal)) for reversal in (0.0, 1 - left)
+    )
+    assert (free.sides, costly.sides) == (1, 2)
+    minus, plus = costly.values[:, :, 1, :, 1]
+    plain = free.values[:, 1, :, 1]
+    known = plain > 0.05
+    # nothing is worth more than without the cost, nor is one side worth less than the other with one more reversal
+    assert (np.maximum(minus, plus) <= plain + 1e-5).all()
+    assert (minus >= left * plus - 1e-5).all()
+    assert (plus >= left * minus - 1e-5).all()
+    # in a mirror the sides change places
+    np.testing.assert_allclose(minus, plus[::-1, ::-1], rtol=0, atol=2e-3)
+    # at rest on the right: it is pushed left and then stopped, so that a push to the left before costs one reversal
+    # less than one to the right: what is lost is one and two of them
+    right = known & (np.abs(free.axes[2].places) < 1e-9) & (free.axes[0].places[:, None] > 0.5)
+    assert right.sum() > 10
+    np.testing.assert_allclose(plus[right] / minus[right], left, rtol=0.03)
+    np.testing.assert_allclose(minus[right], left * plain[right], rtol=0.02)
+
+
 def test_files_are_the_same_again_and_damage_is_seen(tmp_path):
     table = train_table(small(grid={"theta1": 7, "theta2": 5, "dtheta1": 6, "dtheta2": 4}), RandomActions(sweeps=2))
     path = table.save(tmp_path / "table.npz")
@@ -297,10 +331,68 @@ def test_files_are_the_same_again_and_damage_is_seen(tmp_path):
         Table.load(path, robots.double_pendulum())
 
 
+def edited(path, target, *, whole=True, **changes):
+    """A file with other words or arrays; with a digest that fits, if it is to be whole."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    head = json.loads(str(arrays.pop("head"))) | {k: v for k, v in changes.items() if not isinstance(v, np.ndarray)}
+    digest = str(arrays.pop("digest"))
+    arrays |= {name: value for name, value in changes.items() if isinstance(value, np.ndarray)}
+    text = json.dumps(head)
+    digest = table_digest(text, arrays) if whole else digest
+    np.savez(target, head=np.array(text), digest=np.array(digest), **arrays)
+    return target
+
+
+def test_words_of_a_file_are_as_safe_as_its_numbers(tmp_path):
+    table = train_table(small(grid=5), Discounted(sweeps=1))
+    path, bad = table.save(tmp_path / "table.npz"), tmp_path / "bad.npz"
+    assert Table.load(edited(path, bad)).values.tobytes() == table.values.tobytes()
+    for changes in [
+        {"holds": "B"}, {"parameters": {}}, {"goal": None}, {"sweeps": 9}, {"values": np.asfortranarray(table.values)},
+        {"values": table.values.view(np.int32)},
+    ]:  # fmt: skip
+        with pytest.raises(InputError, match="damaged: its numbers are not those"):
+            Table.load(edited(path, bad, whole=False, **changes))
+    recipe = dict(table.recipe)
+    for changes, match in [
+        ({"recipe": recipe | {"name": "thesis"}}, "by thesis with its actions"),
+        ({"recipe": recipe | {"name": "other"}}, "not by 'other'"),
+        ({"recipe": recipe | {"patience": 0}}, "patience is a positive number, not 0"),
+        ({"recipe": None}, "not by None"),
+        ({"parameters": {"m2": "x"}}, "m2 is 'x'"),
+        ({"parameters": [1]}, "damaged"),
+        ({"begun": [-5, 0]}, "how much of another"),
+        ({"axes": [{"name": "theta1", "lower": 0, "upper": 1, "count": 5}] * 3}, "four axes"),
+        ({"values": table.values.astype(float)}, "numbers of 32 bits"),
+        ({"values": table.values.astype(">f4")}, "numbers of 32 bits"),
+        ({"values": table.values[:, :3]}, "as many as its grid"),
+        ({"actions": np.zeros(3, dtype=np.float32)}, "actions are as many"),
+    ]:  # fmt: skip
+        with pytest.raises(InputError, match=match):
+            Table.load(edited(path, bad, **changes))
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: train_table(small(grid=600)), r"needs 519 GB, and [\d.]+ GB are available"),
+        (lambda: small(soft=0), "soft must be positive"),
+        (lambda: small(goal=None), "goal is an expression of one number"),
+        (lambda: small(goal="B"), "or a place; got 'B'"),
+        (lambda: small(goal=(["B"], (0.5, 0))), "unknown point"),
+        (lambda: small(goal=ca.SX.sym("z")), "unknown symbols z"),
+        (lambda: small(goal=robots.brachiator().mechanism.points["B"].position), "got 2 numbers"),
+        (lambda: small(goal=ca.MX.sym("z")), "goal is an expression"),
+        (lambda: small(grid={"theta1": Axis("theta1", -1, 1, 8, periodic=True)}).axes(), "over a whole turn"),
+        (
+            lambda: small(grid={"theta2": Axis("theta2", -math.pi, math.pi, 8, periodic=True)}).axes(),
+            "without stops closes on itself",
+        ),
+        (lambda: train_table(small(goal=lambda a, b, c, d: (c - 50.0) ** 2 - 1.0)), "outside the grid: 1599 is"),
+        (lambda: train_table(small(worth=lambda a, b, c, d: 5.0), Discounted(sweeps=2)), "worth is at most 1"),
+        (lambda: train_table(small(worth=lambda a, b, c, d: math.nan), Discounted(sweeps=2)), "not a number somewhere"),
+        (lambda: Discounted(reversal=1.0), "reversal is a share"),
+        (lambda: train_table(small(grid=600)), r"needs 1.04e\+03 GB, and [\d.]+ GB are available"),
         (lambda: train_table(small(grid=2)), "at least 3 places, got 2"),
         (lambda: train_table(small(grid={"theta3": 5})), "unknown axis"),
         (lambda: train_table(small(robot=robots.brachiator(torque_limit=0))), "it is 0; there are no inputs"),
@@ -325,6 +417,29 @@ def test_what_cannot_be_trained_is_refused_at_once(make, match):
 
 def test_a_goal_that_only_a_closer_look_finds_is_on_the_grid():
     assert len(small(radius=1e-4).check()) == 4
+    fast = lambda a, b, c, d: (a - 0.5) ** 2 + (b - 0.5) ** 2 + (c - 4) ** 2 + (d - 4) ** 2 - 0.01  # noqa: E731
+    assert len(small(goal=fast).check()) == 4
+
+
+def test_numbers_of_numpy_are_written_and_gone_on_with(tmp_path):
+    recipe = Discounted(inputs=np.array([-1.0, 0.0, 1.0]), effort=np.float32(0.5), sweeps=1)
+    path = train_table(small(soft=np.float32(1.5)), recipe).save(tmp_path / "one.npz")
+    assert train_table(small(), replace(recipe, sweeps=2), checkpoint=path, resume=True).sweeps == 2
+    with pytest.raises(InputError, match="another worth"):
+        train_table(small(worth=ca.SX(1)), replace(recipe, sweeps=2), checkpoint=path, resume=True)
+
+
+def test_a_long_training_is_kept_from_time_to_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(_sweeping, "OFTEN", 0.0)
+    monkeypatch.setattr(_sweeping, "SHARE", 0.0)
+    path, seen = tmp_path / "kept.npz", []
+    recipe = Discounted(sweeps=4)
+    whole = train_table(small(), recipe, checkpoint=path, progress=lambda sweep: seen.append(path.exists()))
+    assert seen[-1]
+    kept = Table.load(path)
+    assert kept.sweeps == 3
+    assert kept.begun[0] == 9
+    assert train_table(small(), recipe, checkpoint=path, resume=True).values.tobytes() == whole.values.tobytes()
 
 
 # -- a problem with a known answer ----------------------------------------------------------------------
@@ -371,20 +486,20 @@ def test_the_fastest_way_of_a_double_integrator():
     }  # fmt: skip
     a, da = m.coordinate("a").symbol, m.v[m.velocity_index("a")]
     goal = ca.fmax(ca.fabs(a), ca.fabs(da)) - 0.15
-    recipe = Discounted(tolerance=1e-3, sweeps=100)
+    recipe = Discounted(tolerance=1e-3, sweeps=100, reversal=0.0)
     told = train_table(Reach(robot, goal, worth=ca.SX(1), grid=grid), recipe)
     made = train_table(Reach(robot, near_rest, worth=certain, grid=grid), recipe)
     np.testing.assert_allclose(told.values, made.values, rtol=0, atol=1e-6)
     places, rates = np.meshgrid(told.axes[0].places, told.axes[2].places, indexing="ij")
     exact = fastest(places, rates, 2.0, 0.15)
-    # what leaves the grid on the way is worth nothing
-    inside = (np.abs(places) + rates**2 / 4 < 1.8) & (np.abs(rates) < 2) & (exact > 0.1)
+    # what leaves the grid on the way is worth nothing, whatever there leaves it
+    inside = (np.abs(places) + rates**2 / 4 < 1.65) & (np.abs(rates) < 2) & (exact > 0.1)
     late = (-np.log(np.maximum(told.values[:, 1, :, 1], 1e-9)) - exact)[inside]
     assert len(late) > 800
     assert late.min() > -0.12
     assert np.median(late) < 0.15
     assert late.max() < 0.3
-    with pytest.raises(InputError, match="least value of its expression there"):
+    with pytest.raises(InputError, match=r"0\.85 is the least value of it that was found there"):
         train_table(Reach(robot, goal + 1, worth=ca.SX(1), grid=grid), recipe)
 
 
@@ -406,14 +521,118 @@ def test_a_robot_without_hands_and_a_goal_that_is_an_expression(tmp_path):
     run = saltus.simulate(robot, {"theta1": 1.5, "theta2": 0.0}, controller=policy, until=4.0)
     assert min(float(goal(x[:2], x[2:])) for x in run.at(np.linspace(0, 4, 801))) <= 0.0
     assert float(goal([1.5, 0.0], [0.0, 0.0])) > 0.5
-    for lost in (pickle.loads(pickle.dumps(policy)), Policy(str(table.save(tmp_path / "one.npz")))):
-        with pytest.raises(InputError, match="use it where it was made"):
+    path = table.save(tmp_path / "one.npz")
+    for lost in (pickle.loads(pickle.dumps(policy)), Policy(str(path))):
+        with pytest.raises(InputError, match=r"tell it again, by Table\.load"):
             lost.bind(robot)
+    again = saltus.simulate(
+        robot, {"theta1": 1.5, "theta2": 0.0}, controller=Policy(Table.load(path, task=task)), until=4.0
+    )
+    assert again.final == run.final
+    for other, match in [
+        (replace(task, goal=upright(robot) - 0.1), "another goal"),
+        (replace(task, worth=None), "another worth"),
+        (replace(task, robot=robots.double_pendulum(torque_limit=20.0)), "torque_limit = 25"),
+    ]:
+        with pytest.raises(InputError, match=match):
+            Table.load(path, task=other)
 
 
-def test_another_robot_with_hands():
-    task = Reach(robots.monkeybot(), ("B", (0.3, 0.0)), holds="A", radius=0.03, grid=7)
-    assert train_table(task, Discounted(sweeps=3)).values.max() > 0
+def near_upright(q0, q1, v0, v1):
+    return max((1 + math.cos(q0)) + (1 - math.cos(q1)) - 0.3, v0 * v0 + v1 * v1 - 9)
+
+
+def test_functions_of_casadi_and_of_python_and_expressions_are_the_same_goal():
+    robot = robots.double_pendulum(torque_limit=25.0)
+    q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    same = ca.Function("upright", [q[0], q[1], v[0], v[1]], [ca.fmax((1 + ca.cos(q[0])) + (1 - ca.cos(q[1])) - 0.3,
+                                                                     ca.sumsqr(v) - 9)])  # fmt: skip
+    made = [
+        train_table(Reach(robot, goal, worth=ca.SX(1), grid=7), Discounted(sweeps=4)).values
+        for goal in (upright(robot), near_upright, same)
+    ]
+    assert made[0].max() > 0.5
+    for other in made[1:]:
+        np.testing.assert_allclose(other, made[0], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("robot", "holds", "goal", "start"),
+    [
+        (robots.monkeybot, "A", ("B", (0.6, 0.0)), {"theta1": 0.3, "dtheta1": 0.0, "dtheta2": 0.0}),
+        (robots.arm, "hand", ("tip", (0.7, 0.0)), {"theta1": 0.3, "theta2": 0.0}),
+    ],
+)
+def test_where_there_are_no_bars_a_hand_closes_at_its_goal(robot, holds, goal, start):
+    """From both hands closed: the free one lets go, swings there, takes hold and stays."""
+    system, (free, place) = robot(), goal
+    table = train_table(Reach(system, goal, holds, radius=0.03, grid=24))
+    run = saltus.simulate(system, start, controller=Policy(table), mode={free: "closed"}, until=8.0)
+    commands = [event for event in run.events if event.guard == "command"]
+    assert len(commands) == 2
+    hand = ca.Function("hand", [system.mechanism.q, system.mechanism.p], [system.mechanism.points[free].position])
+    end = np.array(hand(list(run.final.values())[:4], system.parameter_values)).ravel()
+    assert np.hypot(*(end - place)) <= 0.03 + 1e-9
+    assert not run.samples.inputs[-10:].any()
+    assert run.check().ok
+
+
+def test_a_foot_that_sticks_holds_as_a_hand_does():
+    """The hopper brings its knee from its start to another pose while its foot sticks."""
+    robot = robots.hopper(mu=20.0, tau_max=0.8)
+    q, v = robot.mechanism.q, robot.mechanism.v
+    pose = ca.fmax(ca.sumsqr(q[2:] - ca.vertcat(1.7, -1.6)) - 0.02, ca.sumsqr(v[2:]) - 4)
+    grid = {
+        "theta1": Axis("theta1", 1.0, 2.6, 19), "theta2": Axis("theta2", -3.0, -0.6, 19),
+        "dtheta1": Axis("dtheta1", -12, 12, 19), "dtheta2": Axis("dtheta2", -20, 20, 19),
+    }  # fmt: skip
+    table = train_table(Reach(robot, pose, "P", worth=ca.SX(1), grid=grid), Discounted(step=0.02, patience=0.3))
+    run = saltus.simulate(robot, controller=Policy(table, ahead=0.02, period=0.005), until=0.3)
+    goal = ca.Function("pose", [q, v], [pose])
+    assert not run.events
+    assert min(float(goal(x[:4], x[4:])) for x in run.at(np.linspace(0, 0.3, 301))) <= 0.0
+    assert float(goal(*np.split(run.at(np.array([0.0]))[0], 2))) > 0.1
+
+
+def slide():
+    """A pendulum under a cart that is pushed along a rail with ends."""
+    m = Mechanism("slide")
+    m.gravity = 9.81
+    limit = m.parameter("push", 20.0, "N", "of the motor", lower=0)
+    cart = m.body("cart", Prismatic("s"), mass=1.0)
+    m.body("rod", Revolute("a"), parent=cart, mass=0.3, inertia=0.01, com=(0, -0.4))
+    m.actuator("push", "s", limit=limit)
+    return HybridSystem(m, units=(JointUnit(m.coordinate("s"), lower=-0.6, upper=0.6),), about="a cart")
+
+
+def test_coordinates_in_metres():
+    robot = slide()
+    q, v = robot.mechanism.q, robot.mechanism.v
+    goal = ca.fmax((q[0] - 0.4) ** 2 + 0.2 * q[1] ** 2 - 0.01, ca.sumsqr(v) - 0.5)
+    rates = {"ds": Axis("ds", -3, 3, 15), "da": Axis("da", -8, 8, 15)}
+    with pytest.raises(InputError, match="ds of slide is no rate of an angle: give its axis"):
+        train_table(Reach(robot, goal, worth=ca.SX(1), grid=9))
+    task = Reach(robot, goal, worth=ca.SX(1), grid={"s": 15, "a": 15, **rates})
+    assert task.axes()[0] == Axis("s", -0.6, 0.6, 15)  # its stops
+    table = train_table(task)
+    run = saltus.simulate(robot, {"s": -0.4}, controller=Policy(table), until=4.0)
+    reached = ca.Function("goal", [q, v], [goal])
+    assert min(float(reached(x[:2], x[2:])) for x in run.at(np.linspace(0, 4, 801))) <= 0.0
+
+
+def test_beyond_a_narrow_axis_nothing_is_known():
+    """A goal near the edge of the grid: no state gains by leaving it."""
+    robot = robots.double_pendulum(torque_limit=25.0)
+
+    def values(end, count):
+        grid = {name: Axis(name, -end, end, count) for name in ("theta1", "theta2")} | {"dtheta1": 7, "dtheta2": 7}
+        goal = lambda a, b, c, d: (a - 0.45) ** 2 + (b - 0.45) ** 2 - 0.01  # noqa: E731
+        return train_table(Reach(robot, goal, worth=certain, grid=grid), Discounted(tolerance=0, sweeps=8)).values
+
+    narrow, wide = values(0.5, 11), values(3.0, 61)
+    middle = wide[:, 25:36, 25:36]
+    assert (narrow > 0).any()
+    assert (narrow - middle).max() < 0.02
 
 
 @pytest.fixture(scope="module")
@@ -480,7 +699,67 @@ def test_the_model_is_what_the_tables_were_made_for(tables):
     assert np.abs(run.samples.inputs).max() > 0
 
 
+def test_tables_of_other_worlds_steer_alike(tables):
+    """The places of parameters of a robot among other bars are others."""
+    robot = robots.brachiator(world=ladder(0.55, 4))
+    mine = [train_table(replace(table.task, robot=robot)) for table in tables]
+    ends = []
+    for mixed in (tables, mine, [tables[0], mine[1]], [mine[0], tables[1]]):
+        ends.append(saltus.simulate(robot, controller=Policy(mixed), until=2.5).final)
+    assert all(end == ends[0] for end in ends[1:])
+
+
+def test_where_nothing_is_known_nothing_is_done():
+    table = replace(train_table(small(grid=5), Discounted(sweeps=1)), values=np.zeros((2, 5, 5, 5, 5), np.float32))
+    run = saltus.simulate(up(0.55), {"theta1": 1.0}, controller=Policy(table), mode={"B": "open"}, until=0.4)
+    assert not run.samples.inputs.any()
+
+
+def test_what_has_stalled_is_kicked(tables):
+    """By a table that is worth most where the robot hangs: without a kick it would hang there for ever."""
+    axes = tables[0].axes
+    rest = sum((np.abs(axis.places) / axis.upper).reshape([-1 if k == n else 1 for n in range(4)])
+               for k, axis in enumerate(axes))  # fmt: skip
+    values = np.stack([np.exp(-rest).astype(np.float32)] * 2)
+    table = replace(tables[0], values=np.ascontiguousarray(values))
+    run = saltus.simulate(up(0.55), controller=Policy(table), mode={"B": "open"}, until=1.0)
+    at = run.samples
+    assert not at.inputs[at.t < 0.5].any()
+    kicked = (at.t > 0.53) & (at.t < 0.71)
+    assert (np.abs(at.inputs[kicked]) == 10.0).all()
+
+
+def test_bars_that_are_far_from_all_tables_are_refused(tables):
+    for world, match in [
+        (World(((0.0, 0.0), (0.62, 0.0))), r"bar 1 is 0.62, 0 m .* for 0.55, 0 m: that is 0.07 m off, and 0.05 m"),
+        (World(((0.0, 0.0), (0.55, 0.0), (1.1, 0.09))), "bar 2 is 0.55, 0.09 m"),
+    ]:
+        with pytest.raises(InputError, match=match):
+            Policy(tables).bind(robots.brachiator(world=world))
+    Policy(tables, far=0.1).bind(robots.brachiator(world=World(((0.0, 0.0), (0.62, 0.0)))))
+    Policy(tables).bind(robots.brachiator(world=World(((0.0, 0.0), (-0.6, 0.0)))))  # in a mirror
+
+
+def test_a_policy_knows_the_hardware_that_it_stands_behind(tables):
+    policy = Policy(tables[0])
+    behind = policy.suited(Hardware(policy, encoder=Encoder(), gripper=Gripper()))
+    assert (behind.period, behind.near) == (1e-3, 0.25)
+    kept = policy.suited(Hardware(policy, encoder=Encoder(), gripper=Gripper()), keep=["period"])
+    assert (kept.period, kept.near) == (0.02, 0.25)
+    assert policy.suited(Hardware(policy, imu=Imu())) == policy
+
+
 def test_tables_that_do_not_go_together():
+    for options, name in [({"soft": 0.5}, "soft is 1.5 in .* 0.5 in"), ({"radius": 0.1}, "radius")]:
+        one, two = (train_table(small(grid=5, **more), Discounted(sweeps=1)) for more in ({}, options))
+        with pytest.raises(InputError, match=f"made alike, and {name}"):
+            Policy([one, two])
+    two = train_table(small(grid=5), Discounted(sweeps=1, effort=1.0))
+    with pytest.raises(InputError, match=r"made alike, and effort is 0.0 .* 1.0 in"):
+        Policy([one, two])
+    for options in ({"then": 2}, {"inputs": 22, "then": 3}, {"reversal": 1.5}, {"change": -0.1}, {"far": 0.0}):
+        with pytest.raises(InputError, match="policy: "):
+            Policy(one, **options)
     one = train_table(small(grid=5), Discounted(sweeps=1))
     two = train_table(small(grid=6), Discounted(sweeps=1))
     with pytest.raises(InputError, match=r"one grid and one recipe, got <table .*5 x 5.* and <table .*6 x 6"):

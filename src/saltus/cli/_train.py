@@ -51,6 +51,9 @@ def train_command(
     ] = None,
     sweeps: Annotated[int | None, typer.Option("--sweeps", help="dp: how many at most.")] = None,
     effort: Annotated[float | None, typer.Option("--effort", help="dp: what the full torque costs.")] = None,
+    reversal: Annotated[
+        float | None, typer.Option("--reversal", help="dp: share of a value that a reversal of the torque costs. 0.12.")
+    ] = None,
     stops: Annotated[
         bool | None, typer.Option("--stops/--no-stops", help="dp: with the stops of joints, or turning freely.")
     ] = None,
@@ -76,11 +79,12 @@ def train_command(
         raise InputError(f"--threads must be a positive whole number, got {threads}")
     only_dp = {
         "--target": target, "--grid": grid, "--recipe": recipe, "--hand": hand, "--sweeps": sweeps, "--effort": effort,
-        "--stops": stops, "--radius": radius, "--resume": resume or None,
+        "--reversal": reversal, "--stops": stops, "--radius": radius, "--resume": resume or None,
     }  # fmt: skip
     _refuse(method, {"dp": {"--trials": trials}, "impulse": only_dp})
     if method == "dp":
-        made_by = _recipe(RECIPE if recipe is None else recipe, sweeps, effort, seed)
+        given = {"sweeps": sweeps, "effort": effort, "reversal": reversal, "seed": seed}
+        made_by = _recipe(RECIPE if recipe is None else recipe, given)
         jobs = _jobs(
             system, made_by, target or [TARGET], hand, GRID if grid is None else grid, radius, stops=stops is not False
         )
@@ -116,15 +120,14 @@ def _refuse(method: str, foreign: dict[str, dict[str, Any]]) -> None:
             raise InputError(f"--method {method} takes no {option}")
 
 
-def _recipe(name: str, sweeps: int | None, effort: float | None, seed: int | None) -> Discounted | RandomActions:
+def _recipe(name: str, given: dict[str, Any]) -> Discounted | RandomActions:
     from saltus.optimize import find_recipe
 
     kind = find_recipe(name)
-    given = {"sweeps": sweeps, "effort": effort, "seed": seed}
     fields = {field.name for field in dataclasses.fields(kind)}
     for option, value in given.items():
         if value is not None and option not in fields:
-            raise InputError(f"--recipe {name} takes no --{option}: it draws nothing at random")
+            raise InputError(f"--recipe {name} takes no --{option}")
     chosen: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
     return kind(**chosen)
 
@@ -141,9 +144,11 @@ class _Job:
         """Robot, hand, goal, grid and recipe, as they stand in the file's name."""
         place, recipe = self.task.place, self.recipe
         assert place is not None
-        goal = f"to-{place.x:g}_{place.y:g}"
+        goal = f"to-{place.x:.12g}_{place.y:.12g}"
         words = [self.task.robot.name, self.task.holds, goal, f"grid{self.task.grid}", recipe.name]
         words += [f"effort{recipe.effort:g}"] if recipe.effort else []
+        reversal = getattr(recipe, "reversal", None)
+        words += [f"reversal{reversal:g}"] if reversal != getattr(type(recipe), "reversal", None) else []
         words += ["no-stops"] if not self.task.stops else []
         return "-".join(str(word) for word in words)
 
@@ -183,8 +188,8 @@ def _jobs(
         if hand not in both:
             raise unknown_name("hand", hand, both, system.name)
         free = both[1] if hand == both[0] else both[0]
-        for text in dict.fromkeys(targets):
-            jobs.append(_Job(Reach(system, (free, _two(text)), hand, radius=radius, grid=grid, stops=stops), recipe))
+        for place in dict.fromkeys(_two(text) for text in targets):
+            jobs.append(_Job(Reach(system, (free, place), hand, radius=radius, grid=grid, stops=stops), recipe))
     return jobs
 
 
@@ -217,18 +222,23 @@ def _tables(
 
 def _train(job: _Job, out: Path, threads: int | None, progress: TableProgress, *, resume: bool) -> Table:
     from saltus.optimize import train_table
+    from saltus.optimize._stoppable import stoppable
 
     begun = job.begun(out) if resume else None
     checkpoint = job.checkpoint(out)
     if begun == job.file(out):
         # a whole table; one that is to have more sweeps must stay whole while it gets them
-        checkpoint.write_bytes(begun.read_bytes())
+        write(checkpoint, begun.read_bytes())
     table = train_table(
         job.task, job.recipe, threads=threads, progress=progress, checkpoint=checkpoint, resume=begun is not None
     )
-    table.save(job.file(out))
-    checkpoint.unlink(missing_ok=True)
+    stoppable(lambda _: _finish(table, job.file(out), checkpoint))
     return table
+
+
+def _finish(table: Table, path: Path, checkpoint: Path) -> None:
+    table.save(path)
+    checkpoint.unlink(missing_ok=True)
 
 
 def _say_how_to_go_on(job: _Job, out: Path, done: int) -> None:

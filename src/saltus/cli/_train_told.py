@@ -42,7 +42,7 @@ def of_table(table: Table, file: Path, seconds: float) -> dict[str, Any]:
     goal = table.goal
     return {
         "hand": table.holds, "target": None if goal is None else [goal.x, goal.y], "grid": list(table.shape),
-        "states": table.values.size, "sweeps": table.sweeps, "residual": table.residual, "seconds": seconds,
+        "states": math.prod(table.shape), "sweeps": table.sweeps, "residual": table.residual, "seconds": seconds,
         "bytes": table.memory, "recipe": dict(table.recipe), "file": str(file),
     }  # fmt: skip
 

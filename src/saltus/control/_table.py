@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,16 @@ from saltus._native import always_inline, compiled
 from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
 
-FORMAT = "saltus table 1"
+FORMAT = "saltus table 2"
 
 # Of a table's file: values are the same if they are to this share.
 SAME = 1e-12
 
 # States are numbered by integers of 32 bits.
 MOST_STATES = 2**31
+
+# A state is at the end of an axis if it is to this share of a spacing.
+ROUNDING = 1e-3
 
 # Numbers of a grid in compiled code: of each axis how many places, whether it closes on itself; and in single
 # precision where it begins and how many places there are for each unit.
@@ -98,7 +101,8 @@ class Table:
     Parameters
     ----------
     values
-        Of each state, single precision: between 0 and 1, larger is better; or costs, smaller is better.
+        Of each state, single precision: between 0 and 1, larger is better; or costs, smaller is better. Where reversals
+        of the input cost something there are two of each, after a negative input and after a positive one.
     actions
         The input that was best in each state, where the recipe keeps it.
     robot, holds
@@ -113,8 +117,11 @@ class Table:
         How often all states were gone through, and the largest change in the last sweep.
     begun
         Of a sweep that was interrupted: slices of the grid that are done, and the change in them.
+    told
+        Of a goal, worth or cost that is an expression or a function: its digest, by name.
     task
-        What was to be reached (a `saltus.control.Reach`), in the process in which it was made; a file does not have it.
+        What was to be reached (a `saltus.control.Reach`), in the process in which it was made. A file does not have it;
+        where the goal or its worth is an expression or a function it has to be told again, `load(path, task=...)`.
     """
 
     axes: tuple[Axis, ...]
@@ -128,7 +135,11 @@ class Table:
     sweeps: int = 0
     residual: float = math.inf
     begun: tuple[int, float] = (0, 0.0)
+    told: Mapping[str, str] = field(default_factory=dict)
     task: Any = None
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def __repr__(self) -> str:
         held = "" if self.holds is None else f" held by {self.holds}"
@@ -147,6 +158,11 @@ class Table:
     def shape(self) -> tuple[int, ...]:
         """How many places each axis has."""
         return tuple(axis.count for axis in self.axes)
+
+    @property
+    def sides(self) -> int:
+        """How many values each state has: one, or one for each sign of the last input."""
+        return len(self.values) if self.values.ndim == 5 else 1
 
     @property
     def memory(self) -> int:
@@ -177,13 +193,14 @@ class Table:
             "format": FORMAT, "axes": [asdict(axis) for axis in self.axes], "robot": self.robot, "holds": self.holds,
             "parameters": dict(self.parameters), "recipe": dict(self.recipe),
             "goal": None if self.goal is None else asdict(self.goal),
-            "sweeps": self.sweeps, "residual": self.residual, "begun": list(self.begun), "digest": _digest(arrays),
+            "sweeps": self.sweeps, "residual": self.residual, "begun": list(self.begun), "told": dict(self.told),
         }  # fmt: skip
+        text = json.dumps(head)
         target.parent.mkdir(parents=True, exist_ok=True)
         new = target.with_name(f".new-{os.getpid()}-{target.name}")
         try:
             with new.open("wb") as file:
-                np.savez(file, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
+                np.savez(file, head=np.array(text), digest=np.array(_digest(text, arrays)), **arrays)  # type: ignore[arg-type]
             new.replace(target)
         except OSError as error:
             raise SaltusError(f"cannot write {target}: {error.strerror or error}") from error
@@ -192,8 +209,8 @@ class Table:
         return target
 
     @staticmethod
-    def load(path: str | Path, system: HybridSystem | None = None) -> Table:
-        """Read one from a file; refused if it is damaged, or not of this robot."""
+    def load(path: str | Path, system: HybridSystem | None = None, *, task: Any = None) -> Table:
+        """Read one from a file; refused if it is damaged, or not of this robot or task."""
         try:
             # a file that is opened here is closed, even if it is damaged
             with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
@@ -204,48 +221,99 @@ class Table:
             told = "" if isinstance(error, ValueError) else f": {error}"  # numpy takes any text for something pickled
             raise InputError(f"{path} is not a table, or damaged{told}") from None
         try:
-            head = json.loads(str(arrays.pop("head")))
-            known = head["format"] == FORMAT
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{path} is not a table of saltus") from None
-        if not known:
-            raise InputError(f"{path} is a table of another kind, {head['format']!r}; this is for {FORMAT!r}")
-        if head["digest"] != _digest(arrays):
-            raise InputError(f"{path} is damaged: its numbers are not those that were written")
-        try:
-            table = _made(head, arrays)
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{path} is damaged: it does not tell what a table tells") from None
-        if table.values.shape != table.shape:
-            raise InputError(f"{path} is damaged: {table.values.shape} values for a grid of {table.shape}")
-        try:
-            return table if system is None else table.check(system)
+            table = _read(arrays)
+            table = table if system is None else table.check(system)
+            return table if task is None else table.with_task(task)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
 
+    def with_task(self, task: Any) -> Table:
+        """The same table with what was to be reached told again; refused if that is something else."""
+        self.check(task.robot)
+        for name in sorted({*self.told, *task.told}):
+            if self.told.get(name) != task.told.get(name):
+                raise InputError(f"this table was made for another {name} than the one that is told")
+        if task.holds != self.holds or task.place != self.goal:
+            raise InputError(f"this table is {self!r}, and told is {task.goal!r} held by {task.holds}")
+        return replace(self, task=task)
 
-def _made(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:
+
+def check_numbers(table: Table) -> None:
+    """Refuse a table whose arrays compiled code could not read, or that does not tell what a table tells."""
+    axes, recipe = table.axes, table.recipe
+    if len(axes) != 4 or not all(isinstance(axis, Axis) for axis in axes):
+        raise InputError(f"a table has four axes, got {axes!r}")
+    check_axes(axes)
+    shapes = [table.shape, (2, *table.shape)]
+    for name, array, allowed in (("values", table.values, shapes), ("actions", table.actions, shapes[:1])):
+        if array is None and name == "actions":
+            continue
+        if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not array.flags.c_contiguous:
+            raise InputError(f"a table's {name} are an array of numbers of 32 bits, row after row")
+        if array.shape not in allowed:
+            raise InputError(f"a table's {name} are as many as its grid, {table.shape}, not {array.shape}")
+    made_by = recipe.get("name") if isinstance(recipe, Mapping) else None
+    if made_by not in ("saltus", "thesis") or (made_by == "thesis") != (table.actions is not None):
+        raise InputError(f"a table is made by the recipe saltus, or by thesis with its actions, not by {made_by!r}")
+    for key in ("patience", "soft") if made_by == "saltus" else ():
+        if not finite_number(recipe.get(key)) > 0:
+            raise InputError(f"a table's {key} is a positive number, not {recipe.get(key)!r}")
+    for key, value in table.parameters.items():
+        if not math.isfinite(finite_number(value)):
+            raise InputError(f"a table's parameters are finite numbers, and {key} is {value!r}")
+    slices, change = table.begun
+    if table.sweeps < 0 or not 0 <= slices <= max(table.shape) or math.isnan(change):
+        raise InputError(
+            f"a table tells its sweeps, and how much of another there is, not {table.sweeps}, {table.begun}"
+        )
+
+
+def finite_number(value: Any) -> float:
+    """A number; not one if it is something else."""
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+
+
+def _read(arrays: dict[str, np.ndarray]) -> Table:
+    """A table of what is in a file."""
+    try:
+        text, digest = str(arrays.pop("head")), str(arrays.pop("digest", ""))
+        head = json.loads(text)
+        known = head["format"] == FORMAT
+    except (KeyError, TypeError, ValueError):
+        raise InputError("this is no table of saltus") from None
+    if not known:
+        raise InputError(f"this is a table of another kind, {head['format']!r}; this is for {FORMAT!r}")
+    if digest != _digest(text, arrays):
+        raise InputError("it is damaged: its numbers are not those that were written")
     goal = head["goal"]
-    return Table(
-        axes=tuple(Axis(**axis) for axis in head["axes"]),
-        values=arrays["values"],
-        actions=arrays.get("actions"),
-        robot=head["robot"],
-        holds=head["holds"],
-        parameters=head["parameters"],
-        recipe=head["recipe"],
-        goal=None if goal is None else Place(**goal),
-        sweeps=int(head["sweeps"]),
-        residual=float(head["residual"]),
-        begun=(int(head["begun"][0]), float(head["begun"][1])),
-    )
+    try:
+        return Table(
+            axes=tuple(Axis(**axis) for axis in head["axes"]),
+            values=arrays["values"],
+            actions=arrays.get("actions"),
+            robot=head["robot"],
+            holds=head["holds"],
+            parameters=head["parameters"],
+            recipe=head["recipe"],
+            goal=None if goal is None else Place(**goal),
+            sweeps=int(head["sweeps"]),
+            residual=float(head["residual"]),
+            begun=(int(head["begun"][0]), float(head["begun"][1])),
+            told=dict(head["told"]),
+        )
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise InputError("it is damaged: it does not tell what a table tells") from None
 
 
-def _digest(arrays: Mapping[str, np.ndarray]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def _digest(head: str, arrays: Mapping[str, np.ndarray]) -> str:
+    """Of all that a file tells: words, kinds and shapes of arrays, and their numbers."""
+    digest = hashlib.blake2b(head.encode(), digest_size=16)
     for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).data)
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {arrays[name].flags.f_contiguous} {array.shape}".encode())
+        digest.update(array.data)
     return digest.hexdigest()
 
 
@@ -295,12 +363,20 @@ def interpolated(V, whole, real, q0, q1, v0, v1):
 
 
 @compiled
-def beyond(whole, real, v0, v1):
-    """Whether a rate is beyond the ends of its axis, or no number: such states are worth nothing, being unknown."""
+def _within(whole, real, axis, value):
+    """Whether a number is between the ends of an axis, but for a rounding: a stop may be one of them."""
     always_inline()
-    zero = np.float32(0.0)
-    one, two = (v0 - real[LOWER + 2]) * real[PER_UNIT + 2], (v1 - real[LOWER + 3]) * real[PER_UNIT + 3]
-    inside = (one >= zero) & (two >= zero) & (one <= np.float32(whole[2] - 1)) & (two <= np.float32(whole[3] - 1))
+    at = (value - real[LOWER + axis]) * real[PER_UNIT + axis]
+    return (at >= np.float32(-ROUNDING)) & (at <= np.float32(whole[axis] - 1) + np.float32(ROUNDING))
+
+
+@compiled
+def beyond(whole, real, q0, q1, v0, v1):
+    """Whether a state is beyond the ends of an axis, or no number: such states are worth nothing, being unknown."""
+    always_inline()
+    inside = _within(whole, real, 2, v0) & _within(whole, real, 3, v1)
+    inside &= (whole[CLOSED] != 0) | _within(whole, real, 0, q0)
+    inside &= (whole[CLOSED + 1] != 0) | _within(whole, real, 1, q1)
     return not inside
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from saltus._native import double_bits
 from saltus.contact import Grip
 from saltus.control import _policy_law as P
 from saltus.control._hands import one_motor
+from saltus.control._hardware import Hardware
 from saltus.control._hardware_law import nothing
 from saltus.control._protocol import check_period, finite
 from saltus.control._reach import Reach
@@ -30,16 +31,23 @@ from saltus.hybrid import HybridSystem
 # A robot is the same in a mirror if all is to this share.
 MIRROR = 1e-9
 
+# How often it acts on what an encoder tells, s; how early it asks slow claws to close, m from the bar.
+SENSED, EARLY = 1e-3, 0.25
+
 
 @dataclass(frozen=True)
 class Policy:
     """Control by tables of what states are worth, for one mode or, with tables for each hand, from bar to bar.
 
-    Every ``period`` a model of the robot is moved on by ``ahead`` with each of ``inputs`` inputs; the one is taken that
-    meets the goal best, or leads to the state of largest value. In a world of bars the hand behind is asked to open
+    Every ``period`` a model of the robot is moved on by ``ahead`` with each of ``inputs`` inputs, and for as long again
+    with each of ``then`` that may follow; the one is taken that meets the goal best, or leads to the state of largest
+    value. In a world of bars the hand behind is asked to open
     while both hold, if there is a table for the hand ahead. The table is then that of the hand that holds whose goal is
     nearest to the next bar, on either side if the robot is the same in a mirror; the free hand is asked to close near
-    that bar. The model looks at the bar where it is.
+    that bar. The model looks at the bar where it is; one that is too far from all goals is refused.
+
+    Where there are no bars one table is used, with its own goal, while what holds in it does. If the goal is a place
+    for a grip, that is asked to open where it is closed elsewhere, and to close there.
 
     Tables of the recipe ``thesis`` keep an input for each state, which is given as it is.
 
@@ -47,21 +55,23 @@ class Policy:
     ----------
     tables
         One or several, or files of such.
-    inputs
-        How many are tried, evenly from the limit on one side to that on the other: 3 to 64.
+    inputs, then
+        How many are tried, evenly from the limit on one side to that on the other, and how many after each: 3 or more,
+        or 1 for none. There are at most 64 pairs.
     ahead, steps
-        How far the model is moved on, s, and in how many steps.
-    change, reversal
-        Share of a value that a change of the input by its limit costs, and one that reverses it: more makes fewer
-        switches.
-    effort
-        As in the recipe; that of the table if None.
+        How far the model is moved on with an input, s, and in how many steps.
+    change
+        Share of a value that a change of the input by its limit costs: more makes fewer switches.
+    effort, reversal
+        As in the recipe; those of the table if None.
     blend
         Whether the values of the two nearest tables are mixed, by their distances from the bar; else one counts.
     release_delay
         From when both hands hold until one is asked to open, s.
     near
         From the bar within which the free hand is asked to close, m.
+    far
+        How far from the goal of the nearest table the next bar may be, m.
     model
         Values of parameters that the model has, by name, where they are not the robot's own: a robot that is not what
         its tables were made for is then believed to be.
@@ -71,30 +81,38 @@ class Policy:
 
     tables: Table | str | Path | Sequence[Table | str | Path]
     inputs: int = 21
-    ahead: float = 0.08
-    steps: int = 16
+    ahead: float = 0.04
+    steps: int = 10
+    then: int = 3
     change: float = 0.0
-    reversal: float = 0.12
     effort: float | None = None
+    reversal: float | None = None
     blend: bool = False
     release_delay: float = 0.0
     near: float = 0.06
+    far: float = 0.05
     model: Mapping[str, float] | None = None
     period: float = 0.02
 
     def __post_init__(self) -> None:
-        if isinstance(self.inputs, bool) or not isinstance(self.inputs, int) or not 3 <= self.inputs <= BLOCK:
-            raise InputError(f"policy: inputs is a whole number from 3 to {BLOCK}, got {self.inputs!r}")
-        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or not 1 <= self.steps <= 1000:
-            raise InputError(f"policy: steps is a whole number from 1 to 1000, got {self.steps!r}")
-        for name in ("ahead", "near"):
+        for name, least, most in (("inputs", 3, BLOCK), ("then", 1, BLOCK), ("steps", 1, 1000)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise InputError(f"policy: {name} is a whole number from {least} to {most}, got {value!r}")
+        if self.then == 2 or self.inputs * self.then > BLOCK:
+            raise InputError(
+                f"policy: after each input 3 or more are tried, or 1 for none, and at most {BLOCK} pairs; "
+                f"got {self.inputs} and {self.then}"
+            )
+        for name in ("ahead", "near", "far"):
             if not finite(getattr(self, name), f"policy: {name}") > 0:
                 raise InputError(f"policy: {name} must be positive, got {getattr(self, name):g}")
-        for name in ("change", "reversal", "release_delay"):
-            if finite(getattr(self, name), f"policy: {name}") < 0:
-                raise InputError(f"policy: {name} must not be negative, got {getattr(self, name):g}")
-        if self.effort is not None and finite(self.effort, "policy: effort") < 0:
-            raise InputError(f"policy: effort must not be negative, got {self.effort:g}")
+        bounds = {"change": 1.0, "reversal": 1.0, "effort": math.inf, "release_delay": math.inf}
+        for name, bound in bounds.items():
+            value = getattr(self, name)
+            if value is not None and not 0 <= finite(value, f"policy: {name}") <= bound:
+                told = "must not be negative" if bound == math.inf else "is a share from 0 to 1"
+                raise InputError(f"policy: {name} {told}, got {value:g}")
         if self.model is not None and not isinstance(self.model, Mapping):
             raise InputError(f"policy: model is values of parameters by name, got {self.model!r}")
         check_period(self.period)
@@ -110,8 +128,27 @@ class Policy:
                 raise InputError(
                     f"policy: tables that are used together have one grid and one recipe, got {first!r} and {table!r}"
                 )
+            for name, value in _settings(first).items():
+                if _settings(table)[name] != value:
+                    raise InputError(
+                        f"policy: tables that are used together are made alike, and {name} is {value} in {first!r} and "
+                        f"{_settings(table)[name]} in {table!r}"
+                    )
             if (table.holds is None) != (first.holds is None) or (table.holds is None and len(tables) > 1):
                 raise InputError("policy: several tables are for hands that hold, each one for one hand and one goal")
+
+    def suited(self, hardware: Hardware, keep: Collection[str] = ()) -> Policy:
+        """The same policy as it knows of the hardware that it is to stand behind, but for options to ``keep``.
+
+        Rates that are differences of an encoder's counts are over ten samples, so that it acts often; claws take their
+        time, so that it asks early.
+        """
+        known: dict[str, Any] = {}
+        if hardware.encoder is not None:
+            known["period"] = min(self.period, SENSED)
+        if hardware.gripper is not None:
+            known["near"] = max(self.near, EARLY)
+        return replace(self, **{name: value for name, value in known.items() if name not in keep})
 
     def bind(self, system: HybridSystem) -> Control:
         tables: tuple[Table, ...] = self.tables  # type: ignore[assignment]
@@ -120,6 +157,13 @@ class Policy:
         for table in tables:
             table.check(believed)
         return _Numbers(self, system, believed, tables).control()
+
+
+def _settings(table: Table) -> dict[str, Any]:
+    """What the look ahead has once for all tables."""
+    names = ("patience", "effort", "reversal", "soft", "stops")
+    radius = None if table.goal is None else table.goal.radius
+    return {"sides": table.sides, "radius": radius, **{name: table.recipe.get(name) for name in names}}
 
 
 def _read(given: Any) -> tuple[Table, ...]:
@@ -168,17 +212,23 @@ class _Numbers:
         self.policy, self.system, self.believed, self.tables = policy, system, believed, tables
         self.alive: list[Any] = [P.entry()]
         self.arrays: dict[int, np.ndarray] = {}
-        self.names = [] if tables[0].holds is None else self._hands()
+        self.names = self._hands()
 
     def _hands(self) -> list[str]:
-        grips = [unit.name for unit in self.system.units if isinstance(unit, Grip)]
-        if len(grips) != 2 or "bar0_x" not in self.system.values:
-            raise InputError(
-                f"policy: tables of hands are for robots with two grips among bars; {self.system.name} is none"
-            )
+        """Both hands of a robot among bars; none where there are no bars, or nothing holds."""
+        first, system = self.tables[0], self.system
+        if first.holds is None or "bar0_x" not in system.values:
+            if len(self.tables) > 1:
+                raise InputError(f"policy: several tables are for robots among bars, and {system.name} is none")
+            if "rope_y" in system.values:
+                raise InputError(f"policy: tables have places as goals, and {system.name} hangs on a rope")
+            return []
+        grips = [unit.name for unit in system.units if isinstance(unit, Grip)]
+        if len(grips) != 2:
+            raise InputError(f"policy: tables of hands among bars are for robots with two grips, and not {system.name}")
         for table in self.tables:
             if table.goal is None:
-                raise InputError("policy: tables of hands have a place as their goal")
+                raise InputError("policy: tables of hands among bars have a place as their goal")
         return grips
 
     def control(self) -> Control:
@@ -190,21 +240,29 @@ class _Numbers:
             raise InputError(
                 f"policy: the motor's limit must be positive and finite, that of {system.name} is {limit:g}"
             )
-        effort = float(recipe.get("effort", 0.0)) if policy.effort is None else policy.effort
+        effort, reversal = (
+            float(recipe.get(name, 0.0)) if given is None else given
+            for name, given in (("effort", policy.effort), ("reversal", policy.reversal))
+        )
         data[P.INPUTS], data[P.LIMIT], data[P.STEPS] = policy.inputs, limit, policy.steps
         data[P.LENGTH], data[P.PATIENCE] = policy.ahead / policy.steps, float(recipe.get("patience", math.inf))
-        data[P.EFFORT], data[P.CHANGE], data[P.REVERSAL] = effort, policy.change, policy.reversal
+        data[P.EFFORT], data[P.CHANGE], data[P.REVERSAL] = effort, policy.change, reversal
+        data[P.THEN] = policy.then
         data[P.DELAY], data[P.NEAR] = policy.release_delay, policy.near
+        data[P.FIRST] = data[P.SECOND] = -1
         data[P.KEPT] = float(recipe["name"] == "thesis")
         data[P.BLENDS] = float(policy.blend)
+        data[P.OTHER] = math.prod(self.tables[0].shape) if self.tables[0].sides == 2 else 0
         data[P.MIRRORS] = float(all(_same_in_a_mirror(self._mode(table)) for table in self.tables))
         data[P.LOOK] = self._look()
         for place, numbers in zip((P.WHOLE, P.REAL), grid_numbers(self.tables[0].axes), strict=True):
             data[place] = self._address(numbers, place)
         size = self._put_hands(data)
-        data[P.PARAMETERS] = size
         self._put_tables(data)
-        self._put_bars(data)
+        if self.names:
+            self._put_bars(data)
+        else:
+            self._put_held(data)
         memory = P.ROOM + S.ROWS * BLOCK // 2 + (size + 1) // 2
         return Control(
             kind=SAMPLED, address=P.entry().place, alive=tuple(self.alive), data=np.array(data),
@@ -221,7 +279,8 @@ class _Numbers:
         """What sees both hands' places, coordinates and rates."""
         m = self.system.mechanism
         names = [axis.name for axis in self.tables[0].axes[:2]]
-        hands = [m.points[name].position for name in self.names] or [ca.SX.zeros(4)]
+        points = self.names or self._held()
+        hands = [m.points[name].position for name in points] or [ca.SX.zeros(4)]
         places, rates = [m.index(name) for name in names], [m.velocity_index(name) for name in names]
         seen = ca.vertcat(*hands, m.q[places], m.v[rates])
         look = compiled_control(self.system.once("policy: look", lambda: seeing(nothing, self.system, "policy", seen)))
@@ -230,35 +289,37 @@ class _Numbers:
 
     def _mode(self, table: Table) -> Reach:
         """What was to be reached, with the model's parameters."""
-        if table.task is not None:
-            # expressions of a goal are in the symbols of the robot that it was told with
-            known = {name: self.believed.values[name] for name in table.parameters}
-            return replace(table.task, robot=table.task.robot.with_parameters(**known))
-        if table.goal is None:
+        if not {"goal", "worth"} & {*table.told}:
+            assert table.goal is not None
+            goal = (table.goal.point, (table.goal.x, table.goal.y))
+            stops, soft = bool(table.recipe["stops"]), float(table.recipe["soft"])
+            return Reach(self.believed, goal, table.holds, soft=soft, radius=table.goal.radius, stops=stops)
+        if table.task is None:
             raise InputError(
-                "policy: this table's goal is an expression or a function, which a file or another process does not "
-                "have: use it where it was made"
+                "policy: this table's goal or its worth is an expression or a function, which a file or another "
+                "process does not have: tell it again, by Table.load(path, task=...) or table.with_task(...)"
             )
-        goal = (table.goal.point, (table.goal.x, table.goal.y))
-        stops, soft = bool(table.recipe["stops"]), float(table.recipe["soft"])
-        return Reach(self.believed, goal, table.holds, soft=soft, radius=table.goal.radius, stops=stops)
+        # expressions of a goal are in the symbols of the robot that it was told with
+        known = {name: self.believed.values[name] for name in table.parameters}
+        return replace(table.task, robot=table.task.robot.with_parameters(**known))
 
     def _put_hands(self, data: list[float]) -> int:
-        """The motion of each hand's mode, and the parameters of it; how many these are."""
-        size = 0
-        for name in self.names or [None]:  # type: ignore[list-item]
+        """The motion of each hand's mode, and the parameters of it; how many these are at most."""
+        most = 0
+        holding: list[str | None] = [*self.names] or [self.tables[0].holds]
+        for name in holding:
             table = next((one for one in self.tables if one.holds == name), None)
             if table is None:
-                data += [0.0, 0.0]
+                data += [0.0] * P.HAND
                 continue
             task = self._mode(table)
             aim, values = task.aim(costs=False)
             block = self._block(task, aim)
             self.alive.append(block)
             numbers = np.concatenate([task.mode.values(), values]).astype(np.float32)
-            size = len(numbers)
-            data += [double_bits(block.place), self._address(numbers, len(data) + 1)]
-        return size
+            most = max(most, len(numbers))
+            data += [double_bits(block.place), self._address(numbers, len(data) + 1), len(numbers)]
+        return most
 
     def _block(self, task: Reach, aim: Aim) -> Block:
         """The compiled motion to a goal; kept by the robot if it is told by a few words."""
@@ -275,7 +336,7 @@ class _Numbers:
     def _put_tables(self, data: list[float]) -> None:
         data[P.TABLES], data[P.TABLE] = len(self.tables), len(data)
         for table in self.tables:
-            hand = 0 if table.holds is None else self.names.index(table.holds)
+            hand = self.names.index(table.holds) if self.names and table.holds is not None else 0
             x, y = (0.0, 0.0) if table.goal is None else (table.goal.x, table.goal.y)
             values = self._address(table.values, len(data) + P.VALUES)
             kept = 0.0 if table.actions is None else self._address(table.actions, len(data) + P.ACTIONS)
@@ -283,8 +344,6 @@ class _Numbers:
 
     def _put_bars(self, data: list[float]) -> None:
         data[P.HANDS] = len(self.names)
-        if not self.names:
-            return
         units = [unit.name for unit in self.system.units]
         data[P.FIRST], data[P.SECOND] = (units.index(name) for name in self.names)
         places = {name: k for k, name in enumerate(self.system.values)}
@@ -294,6 +353,42 @@ class _Numbers:
             data += [places[f"bar{count}_x"], places[f"bar{count}_y"]]
             count += 1
         data[P.BARS] = count
+        self._refuse_far(count, mirrors=data[P.MIRRORS] > 0)
+
+    def _refuse_far(self, count: int, *, mirrors: bool) -> None:
+        """Refuse bars that are farther from the one before than any table knows of."""
+        values, goals = self.system.values, [table.goal for table in self.tables if table.goal is not None]
+        for k in range(1, count):
+            x, y = (values[f"bar{k}_{axis}"] - values[f"bar{k - 1}_{axis}"] for axis in "xy")
+            away, goal = min(
+                (
+                    (math.hypot(x - side * goal.x, y - goal.y), goal)
+                    for goal in goals
+                    for side in ((1, -1) if mirrors else (1,))
+                ),
+                key=lambda pair: pair[0],
+            )
+            if away > self.policy.far + 1e-9:
+                raise InputError(
+                    f"policy: bar {k} is {x:g}, {y:g} m from the one before, and the nearest table is for {goal.x:g}, "
+                    f"{goal.y:g} m: that is {away:.3g} m off, and {self.policy.far:g} m are allowed (far); train a "
+                    "table for that bar"
+                )
+
+    def _held(self) -> list[str]:
+        """Points of what holds and of the grip that is to get to the goal, where there are no bars."""
+        table, units = self.tables[0], {unit.name: unit for unit in self.system.units}
+        if table.goal is None or table.holds is None or not isinstance(units.get(table.goal.point), Grip):
+            return []
+        return [units[table.holds].point.name, table.goal.point]  # type: ignore[attr-defined]
+
+    def _put_held(self, data: list[float]) -> None:
+        """What holds while the only table is used, and the grip that is to close at its goal, if there is one."""
+        table, units = self.tables[0], [unit.name for unit in self.system.units]
+        if table.holds is not None:
+            data[P.FIRST] = units.index(table.holds)
+        if self._held() and table.goal is not None:
+            data[P.SECOND], data[P.NEAR] = units.index(table.goal.point), table.goal.radius
 
 
 CONTROLLER = Policy

@@ -1,4 +1,4 @@
-"""A mode with two degrees of freedom in its own two coordinates: what is left of a robot that hangs by a grip."""
+"""A mode with two degrees of freedom in its own two coordinates: what is left of a robot that one contact holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.contact import Grip, JointUnit, Pivot
+from saltus.contact import Grip, GroundPoint, JointUnit, Pivot
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.mechanism._dynamics import derive
@@ -28,7 +28,7 @@ class Reduced:
     names
         The two coordinates; `q` and `v` are their symbols and rates.
     p
-        The robot's parameters, then where the grip is held, if there is one.
+        The robot's parameters, then where the point is that holds, if there is one.
     stops
         Of coordinates that have any: which, and its lower and upper stop, expressions of ``p``.
     """
@@ -57,7 +57,7 @@ class Reduced:
         return ca.SX(expression) if self.pinned is None else self.pinned.seen(expression)
 
     def values(self, place: Sequence[float] = (0.0, 0.0)) -> np.ndarray:
-        """Values of ``p``, with the closed grip at a place, m."""
+        """Values of ``p``, with what holds at a place, m."""
         own = self.system.parameter_values
         return own if self.pinned is None else np.concatenate([own, np.asarray(place, dtype=float)])
 
@@ -73,7 +73,7 @@ class Reduced:
 
 
 def reduced(system: HybridSystem, holds: str | None = None) -> Reduced:
-    """The mode in which a robot hangs by one grip, or in which nothing holds it, if it then has two coordinates."""
+    """The mode in which one grip or ground point holds a robot, or nothing does, if it then has two coordinates."""
     if not isinstance(system, HybridSystem):
         raise InputError(f"a robot is wanted, such as saltus.robots.brachiator(), got {system!r}")
     made: Reduced = system.once(f"reduced, held by {holds}", lambda: _reduced(system, holds))
@@ -86,15 +86,10 @@ def _of(made: Reduced, system: HybridSystem) -> Reduced:
 
 
 def _reduced(system: HybridSystem, holds: str | None) -> Reduced:
-    grips = {unit.name: unit for unit in system.units if isinstance(unit, Grip)}
-    if holds is not None and holds not in grips:
-        raise unknown_name("grip", holds, grips, system.name)
-    others = [unit for unit in system.units if not isinstance(unit, (Grip, JointUnit, Pivot))]
-    if others:
-        raise InputError(
-            f"{system.name}: a mode of two coordinates is one of grips and joints, and {others[0].name} is neither"
-        )
-    pinned = None if holds is None else Pinned(system.mechanism, grips[holds].point)
+    holding = {unit.name: unit for unit in system.units if isinstance(unit, (Grip, GroundPoint))}
+    if holds is not None and holds not in holding:
+        raise unknown_name("grip or ground point", holds, holding, system.name)
+    pinned = None if holds is None else Pinned(system.mechanism, holding[holds].point)
     mechanism = system.mechanism if pinned is None else pinned.mechanism
     if mechanism.nv != 2 or mechanism.nq != 2:
         held = "with no grip closed" if holds is None else f"held by {holds}"

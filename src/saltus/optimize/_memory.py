@@ -14,13 +14,14 @@ from saltus.optimize._recipes import Discounted, RandomActions
 def check_memory(axes: tuple[Axis, ...], recipe: Discounted | RandomActions) -> int:
     """Bytes that a table needs while it is made; refused where there are not so many."""
     count = math.prod(axis.count for axis in axes)
-    arrays = 3 if isinstance(recipe, RandomActions) else 1
-    needed = 4 * count * arrays + 4 * count // min(axis.count for axis in axes[:2])
+    arrays = 3 if isinstance(recipe, RandomActions) else recipe.sides
+    needed = 4 * count * arrays + 4 * count * recipe.sides // min(axis.count for axis in axes[:2])
     free, shape = available(), " x ".join(str(axis.count) for axis in axes)
     if needed > 0.9 * free:
         raise InputError(f"a grid of {shape} needs {needed / 1e9:.3g} GB, and {free / 1e9:.3g} GB are available")
-    if count >= MOST_STATES:
-        raise InputError(f"a grid has less than {MOST_STATES:.3g} states, and {shape} are {count:.3g}")
+    if count * recipe.sides >= MOST_STATES:
+        twice = "" if recipe.sides == 1 else ", each counted twice"
+        raise InputError(f"a table has less than {MOST_STATES:.3g} states, and {shape} are {count:.3g}{twice}")
     return needed
 
 

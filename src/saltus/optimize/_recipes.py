@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from saltus.control._protocol import finite
@@ -26,7 +26,8 @@ class Discounted:
 
     W(x) = max over inputs of e^(-dt/T) W(x'), and where the goal is met on the way e^(-t/T) times what that is worth.
     Values between states are interpolated. Slices lie across both coordinates in turn, up and down, and each sees those
-    before it; within one all states see the old ones, so that threads make no difference.
+    before it; within one all states see the old ones, so that threads make no difference. If reversals of the input
+    cost something, every state counts twice: after an input to one side, and after one to the other.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ class Discounted:
         T, s: time that is worth as much as a factor of e.
     effort
         What the full input costs, 1/s: its worth falls by e^(-effort dt), and with the square of the share of it.
+    reversal
+        Share of a value that an input costs whose sign is not that of the last one, whatever zeros are between.
     tolerance
         Sweeps end when no value changes by more.
     sweeps
@@ -49,6 +52,7 @@ class Discounted:
     steps: int = 8
     patience: float = 1.0
     effort: float = 0.0
+    reversal: float = 0.12
     tolerance: float = 0.03
     sweeps: int = 40
 
@@ -56,10 +60,19 @@ class Discounted:
 
     def __post_init__(self) -> None:
         _check_inputs(self.inputs)
+        object.__setattr__(self, "inputs", tuple(float(share) for share in self.inputs))
         _positive(self, "step", "patience")
         _whole(self, "steps", "sweeps")
         if finite(self.effort, "recipe: effort") < 0 or finite(self.tolerance, "recipe: tolerance") < 0:
             raise InputError("recipe: effort and tolerance must not be negative")
+        if not 0 <= finite(self.reversal, "recipe: reversal") < 1:
+            raise InputError(f"recipe: reversal is a share from 0 to less than 1, got {self.reversal:g}")
+        _plain(self)
+
+    @property
+    def sides(self) -> int:
+        """How often each state counts: once, or for each sign of the last input."""
+        return 2 if self.reversal > 0 else 1
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,7 @@ class RandomActions:
     seed: int = 0
 
     name = "thesis"
+    sides = 1
 
     def __post_init__(self) -> None:
         _positive(self, "step")
@@ -94,6 +108,7 @@ class RandomActions:
             raise InputError("recipe: effort must not be negative")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**32:
             raise InputError(f"recipe: seed is a whole number from 0 to less than 2^32, got {self.seed!r}")
+        _plain(self)
 
 
 RECIPES: dict[str, Any] = {"saltus": Discounted, "thesis": RandomActions}
@@ -110,6 +125,13 @@ def _whole(recipe: Any, *names: str) -> None:
         value = getattr(recipe, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"recipe: {name} must be a positive whole number, got {value!r}")
+
+
+def _plain(recipe: Any) -> None:
+    """Numbers of numpy are not written to files."""
+    for field in fields(recipe):
+        if field.type == "float":
+            object.__setattr__(recipe, field.name, float(getattr(recipe, field.name)))
 
 
 def _check_inputs(inputs: Sequence[float]) -> None:

@@ -26,10 +26,13 @@ def stoppable(work: Callable[[Callable[[], bool]], None]) -> None:
         finally:
             over.set()
 
-    threading.Thread(target=run).start()
-    while not over.is_set():
+    worker = threading.Thread(target=run)
+    worker.start()
+    while True:
         try:
-            over.wait(PAUSE)
+            while not over.wait(PAUSE):
+                pass
+            break
         except KeyboardInterrupt:
             stop.set()
     if raised:

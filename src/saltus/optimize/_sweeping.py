@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ WAYS = 4
 # Progress is told after so many slices.
 EVERY = 5
 
-Told = Callable[[Sweep], None] | None
-Stopped = Callable[[], bool]
+# A table in the making is written after so long, s, and after so many times what writing takes.
+OFTEN, SHARE = 120.0, 30.0
 
 
 @dataclass
@@ -77,12 +78,13 @@ class Caller:
         whole, real = grid_numbers(work.axes)
         self.whole = np.zeros(W.WHOLE, dtype=np.int64)
         self.whole[: len(whole)] = whole
-        self.whole[[W.STEPS, W.INPUTS]] = recipe.steps, len(inputs)
+        self.whole[[W.STEPS, W.INPUTS, W.SIDES]] = recipe.steps, len(inputs), recipe.sides
         self.whole[W.SEED] = recipe.seed if isinstance(recipe, RandomActions) else 0
         self.real = np.zeros(W.FIRST_INPUT + 2 * len(inputs), dtype=np.float32)
         self.real[: len(real)] = real
         self.real[W.LENGTH], self.real[W.LIMIT] = recipe.step / recipe.steps, work.limit
         self.real[W.DISCOUNT] = 1 / recipe.patience if isinstance(recipe, Discounted) else recipe.effort
+        self.real[W.LEFT] = 1 - recipe.reversal if isinstance(recipe, Discounted) else 1
         self.real[W.FIRST_INPUT :] = [*inputs, *worths]
         self.p = np.concatenate([mode.values(), values]).astype(np.float32)
         first, second = (axis.places.astype(np.float32) for axis in work.axes[2:])
@@ -99,37 +101,79 @@ class Caller:
         return float(self.sweep(self.block.place, *map(pointer_to, arrays)))
 
 
+class Kept:
+    """Keeps a table in the making in a file: when it is asked to, and from time to time."""
+
+    def __init__(self, save: Callable[[], object]):
+        self._save, self._last, self._took = save, time.monotonic(), 0.0
+
+    def save(self) -> None:
+        """Now."""
+        begin = time.monotonic()
+        self._save()
+        self._last = time.monotonic()
+        self._took = self._last - begin
+
+    def from_time_to_time(self) -> None:
+        """If it is long since the last one: writing takes a small share of the time."""
+        if time.monotonic() - self._last > max(OFTEN, SHARE * self._took):
+            self.save()
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told of sweeps, who stops them, and what keeps them."""
+
+    progress: Callable[[Sweep], None] | None
+    stopped: Callable[[], bool]
+    kept: Kept | None
+
+    def tell(self, sweep: Sweep, k: int) -> None:
+        """After a slice."""
+        if self.progress is not None and k % EVERY == EVERY - 1:
+            self.progress(sweep)
+        if self.stopped():
+            raise KeyboardInterrupt
+
+    def keep(self) -> None:
+        """Where what there is can be gone on with."""
+        if self.kept is not None:
+            self.kept.from_time_to_time()
+
+
 def _inputs(recipe: Discounted, limit: float) -> tuple[list[float], list[float]]:
     """Inputs that are tried, and what is left of a value after each."""
     worths = [math.exp(-recipe.effort * recipe.step * share * share) for share in recipe.inputs]
     return [share * limit for share in recipe.inputs], worths
 
 
-def reach_sweeps(work: Work, call: Caller, threads: int, progress: Told, stopped: Stopped) -> None:
+def reach_sweeps(work: Work, call: Caller, threads: int, watch: Watch) -> None:
     """Sweeps of `Discounted`: slice after slice, each shared by all threads; it can be stopped after any slice."""
     recipe, counts = work.recipe, work.counts
     assert isinstance(recipe, Discounted)
+    values = work.values.reshape(recipe.sides, *counts)
     with ThreadPoolExecutor(threads) as pool:
         while not work.over:
             # both axes in turn, up and then down
             axis, down = work.done % 2, work.done % 4 >= 2
             across, slices = counts[1 - axis], counts[axis]
-            out = np.empty((across, *counts[2:]), dtype=np.float32)
+            out = np.empty((recipe.sides, across, *counts[2:]), dtype=np.float32)
             parts = np.linspace(0, across, threads + 1).astype(int).tolist()
             for k in range(work.slices, slices):
                 number = slices - 1 - k if down else k
                 jobs = [
-                    pool.submit(call, work.values, out, out, axis=axis, slice=number, first=first, last=last)
+                    pool.submit(call, values, out, out, axis=axis, slice=number, first=first, last=last)
                     for first, last in itertools.pairwise(parts)
                 ]
                 work.change = max(work.change, *(job.result() for job in jobs))
-                work.values[(slice(None),) * axis + (number,)] = out
+                values[(slice(None),) * (1 + axis) + (number,)] = out
                 work.slices = k + 1
-                _tell(progress, stopped, Sweep(work.done, recipe.sweeps, work.slices / slices, work.change), k)
+                watch.tell(Sweep(work.done, recipe.sweeps, work.slices / slices, work.change), k)
+                watch.keep()
             work.end_sweep(work.change)
 
 
-def random_sweeps(work: Work, call: Caller, threads: int, progress: Told, stopped: Stopped) -> None:
+def random_sweeps(work: Work, call: Caller, threads: int, watch: Watch) -> None:
     """Sweeps of `RandomActions`: all slices at once, since all states see those of the last sweep.
 
     A sweep that was stopped is begun anew, and comes to the same: inputs that were found then are found no worse. How
@@ -150,16 +194,10 @@ def random_sweeps(work: Work, call: Caller, threads: int, progress: Told, stoppe
                 for k, job in enumerate(jobs):
                     work.change += job.result()
                     told = k + 1
-                    _tell(progress, stopped, Sweep(work.done, recipe.sweeps, told / counts[0], work.change / states), k)
+                    watch.tell(Sweep(work.done, recipe.sweeps, told / counts[0], work.change / states), k)
             except KeyboardInterrupt:
                 work.change += sum(job.result() for job in jobs[told:] if not job.cancel())
                 raise
             work.values, new = new, work.values
             work.end_sweep(work.change / states)
-
-
-def _tell(progress: Told, stopped: Stopped, sweep: Sweep, k: int) -> None:
-    if progress is not None and k % EVERY == EVERY - 1:
-        progress(sweep)
-    if stopped():
-        raise KeyboardInterrupt
+            watch.keep()

@@ -27,12 +27,13 @@ from saltus.engine import _single as S
 from saltus.engine._single import BLOCK, call_move
 
 # Beside the numbers of the grid, whole: which axis is cut into slices and which slice this is, the part of it that is
-# to be done, steps of a motion, how many inputs are tried; the number of the sweep and the seed of random inputs.
-AXIS, SLICE, FIRST, LAST, STEPS, INPUTS, SWEEP, SEED, WHOLE = range(T.WHOLE, T.WHOLE + 9)
+# to be done, steps of a motion, how many inputs are tried; the number of the sweep and the seed of random inputs; how
+# often each state counts: once, or first those after a negative input, then those after a positive one.
+AXIS, SLICE, FIRST, LAST, STEPS, INPUTS, SWEEP, SEED, SIDES, WHOLE = range(T.WHOLE, T.WHOLE + 10)
 
-# Real: the length of a step, s, the rate of discount, 1/s, or what the full input costs; the largest input. Then
-# inputs, and what each is worth.
-LENGTH, DISCOUNT, LIMIT, FIRST_INPUT = range(T.REAL, T.REAL + 4)
+# Real: the length of a step, s, the rate of discount, 1/s, or what the full input costs; the largest input; what is
+# left of a value after a reversal. Then inputs, and what each is worth.
+LENGTH, DISCOUNT, LIMIT, LEFT, FIRST_INPUT = range(T.REAL, T.REAL + 5)
 EFFORT = DISCOUNT
 
 # What costs more than this has not come to the goal.
@@ -88,15 +89,31 @@ def _locate(W, K, whole, real):
     return 0
 
 
+@compiled
+def _led_to(V, side, W, K, n3, l):
+    """The value of the state to which a lane has come, of one side."""
+    always_inline()
+    return between(
+        V, side + K[l], K[BLOCK + l], K[2 * BLOCK + l], n3, W[F0 * BLOCK + l], W[F1 * BLOCK + l], W[F2 * BLOCK + l],
+        W[F3 * BLOCK + l],
+    )  # fmt: skip
+
+
 def reach(move, V, out, kept, W, G, p, K, whole, real):
     """One slice: the best of some inputs, by the value of where they lead, discounted; or of the goal, if it is met.
 
-    Notation: W(x) = max over u of e^(-dt/T) W(x'), and at the goal e^(-t/T) times what that is worth.
+    Notation: W(x, s) = max over u of e^(-dt/T) W(x', s'), where s' is the sign of u, or s if u is zero, times what is
+    left after a reversal if s' is not s; and at the goal e^(-t/T) times what that is worth.
     """
     n1, n2, n3 = whole[1], whole[2], whole[3]
     size, steps, h, rate = n2 * n3, whole[STEPS], real[LENGTH], real[DISCOUNT]
     later = np.float32(math.exp(-rate * h * np.float32(steps)))
-    change = np.float32(0.0)
+    one, zero = np.float32(1.0), np.float32(0.0)
+    two_sides = whole[SIDES] == 2
+    # from a state to the same after a positive input, in the table and in the slice
+    other = whole[0] * n1 * size
+    beside = (n1 if whole[AXIS] == 0 else whole[0]) * size
+    change = zero
     for cross in range(whole[FIRST], whole[LAST]):
         i, j = (whole[SLICE], cross) if whole[AXIS] == 0 else (cross, whole[SLICE])
         _begin_tile(W, real, i, j)
@@ -105,27 +122,41 @@ def reach(move, V, out, kept, W, G, p, K, whole, real):
             target = cross * size + begin
             for k in range(whole[INPUTS]):
                 _fill(W, G, begin)
+                u = real[FIRST_INPUT + k]
                 for l in range(BLOCK):
-                    W[S.U * BLOCK + l] = real[FIRST_INPUT + k]
+                    W[S.U * BLOCK + l] = u
                 call_move(move, W, p, h, steps)
                 _locate(W, K, whole, real)
                 worth = real[FIRST_INPUT + whole[INPUTS] + k]
+                side = other if two_sides and u > zero else 0
+                after_minus = real[LEFT] if u > zero else one
+                after_plus = real[LEFT] if u < zero else one
                 for l in range(count):
                     met = W[S.HIT * BLOCK + l]
-                    if met >= np.float32(0.0):
+                    second = zero
+                    if met >= zero:
                         value = np.float32(math.exp(-rate * met)) * W[S.WORTH * BLOCK + l]
-                    elif beyond(whole, real, W[S.V0 * BLOCK + l], W[S.V1 * BLOCK + l]):
-                        value = np.float32(0.0)
+                        second = value
+                    elif beyond(
+                        whole, real, W[S.Q0 * BLOCK + l], W[S.Q1 * BLOCK + l], W[S.V0 * BLOCK + l], W[S.V1 * BLOCK + l]
+                    ):
+                        value = zero
                     else:
-                        value = later * between(
-                            V, K[l], K[BLOCK + l], K[2 * BLOCK + l], n3, W[F0 * BLOCK + l], W[F1 * BLOCK + l],
-                            W[F2 * BLOCK + l], W[F3 * BLOCK + l],
-                        )  # fmt: skip
+                        value = later * _led_to(V, side, W, K, n3, l)
+                        second = later * _led_to(V, other, W, K, n3, l) if two_sides and u == zero else value
                     value *= worth
-                    out[target + l] = value if k == 0 else max(out[target + l], value)
+                    if not two_sides:
+                        out[target + l] = value if k == 0 else max(out[target + l], value)
+                        continue
+                    second *= worth
+                    minus, plus = after_minus * value, after_plus * second
+                    out[target + l] = minus if k == 0 else max(out[target + l], minus)
+                    out[beside + target + l] = plus if k == 0 else max(out[beside + target + l], plus)
             old = (i * n1 + j) * size + begin
             for l in range(count):
                 change = max(change, abs(out[target + l] - V[old + l]))
+                if two_sides:
+                    change = max(change, abs(out[beside + target + l] - V[other + old + l]))
     return change
 
 

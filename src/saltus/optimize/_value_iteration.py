@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,7 +22,7 @@ from saltus.optimize import _sweeps as W
 from saltus.optimize._memory import check_memory
 from saltus.optimize._recipes import Discounted, RandomActions, Sweep
 from saltus.optimize._stoppable import stoppable
-from saltus.optimize._sweeping import Caller, Work, random_sweeps, reach_sweeps
+from saltus.optimize._sweeping import Caller, Kept, Watch, Work, random_sweeps, reach_sweeps
 
 Progress = Callable[[Sweep], None]
 
@@ -35,7 +36,7 @@ def train_table(
     checkpoint: str | Path | None = None,
     resume: bool = False,
 ) -> Table:
-    """Make a table by dynamic programming; Ctrl-C leaves what there is in the checkpoint, and goes on from there.
+    """Make a table by dynamic programming; Ctrl-C leaves what there is in the checkpoint, to be gone on with.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def train_table(
     progress
         Called with a `Sweep` some times in each, from a thread of its own.
     checkpoint
-        A file, .npz, for the table when it is interrupted.
+        A file, .npz, for the table when it is interrupted; also written every some minutes, in case it is killed.
     resume
         Go on from the checkpoint, or from a whole table; what comes out is what would have without a break.
     """
@@ -60,15 +61,25 @@ def train_table(
         return _table(work)
     call = Caller(work)
     count = threads or os.cpu_count() or 1
-
+    kept = None if checkpoint is None else Kept(lambda: _table(work).save(checkpoint))
     sweeps = reach_sweeps if isinstance(recipe, Discounted) else random_sweeps
     try:
-        stoppable(lambda stopped: sweeps(work, call, count, progress, stopped))
+        stoppable(lambda stopped: sweeps(work, call, count, Watch(progress, stopped, kept)))
     except KeyboardInterrupt:
-        if checkpoint is not None:
-            stoppable(lambda _: _keep(work, checkpoint))
+        if kept is not None:
+            stoppable(lambda _: kept.save())
         raise
+    _check_values(work)
     return _table(work)
+
+
+def _check_values(work: Work) -> None:
+    """Refuse what came of a worth or a cost that is none."""
+    if not np.isfinite(work.values).all():
+        raise InputError("reach: the goal, its worth or the cost of a state is not a number somewhere on the grid")
+    most = float(work.values.max())
+    if work.actions is None and most > 1 + 1e-3:
+        raise InputError(f"reach: what the goal is worth is at most 1, and values of {most:.4g} came of it")
 
 
 def check_training(task: Reach, recipe: Discounted | RandomActions, begun: str | Path | None = None) -> Work:
@@ -95,19 +106,19 @@ def _check_limit(task: Reach) -> None:
         )
 
 
-def _keep(work: Work, checkpoint: str | Path) -> None:
-    _table(work).save(checkpoint)
-
-
 def _table(work: Work) -> Table:
     """What there is so far."""
     task, recipe = work.task, work.recipe
     return Table(
         axes=work.axes, values=work.values, actions=work.actions, robot=task.robot.name, holds=task.holds,
         parameters=_used(task), goal=task.place,
-        recipe={"name": recipe.name, **asdict(recipe), "stops": task.stops, "soft": task.soft},
-        sweeps=work.done, residual=work.residual, begun=(work.slices, work.change), task=task,
+        recipe=_settings(task, recipe),
+        sweeps=work.done, residual=work.residual, begun=(work.slices, work.change), told=task.told, task=task,
     )  # fmt: skip
+
+
+def _settings(task: Reach, recipe: Discounted | RandomActions) -> dict[str, Any]:
+    return {"name": recipe.name, **asdict(recipe), "stops": task.stops, "soft": task.soft}
 
 
 def _used(task: Reach) -> dict[str, float]:
@@ -128,25 +139,31 @@ def _begun(task: Reach, recipe: Discounted | RandomActions, axes: tuple[Axis, ..
     shape = tuple(axis.count for axis in axes)
     thesis = isinstance(recipe, RandomActions)
     if path is None:
-        values = np.full(shape, W.NEVER if thesis else 0.0, dtype=np.float32)
+        values = np.full(
+            (*shape,) if recipe.sides == 1 else (recipe.sides, *shape), W.NEVER if thesis else 0.0, dtype=np.float32
+        )
         return Work(task, recipe, axes, values, np.zeros(shape, dtype=np.float32) if thesis else None)
     old = Table.load(path, task.robot)
-    work = Work(task, recipe, axes, old.values, old.actions, old.sweeps, old.residual, *old.begun)
-    _refuse_other(old, _table(work), path)
-    return work
+    _refuse_other(old, task, recipe, axes, path)
+    return Work(task, recipe, axes, old.values, old.actions, old.sweeps, old.residual, *old.begun)
 
 
-def _refuse_other(old: Table, new: Table, path: str | Path) -> None:
+def _refuse_other(
+    old: Table, new: Reach, recipe: Discounted | RandomActions, axes: tuple[Axis, ...], path: str | Path
+) -> None:
     """Refuse to go on with a table of other settings, and say which."""
-    for name, value in new.recipe.items():
+    for name, value in _settings(new, recipe).items():
         had = old.recipe.get(name)
         if name not in ("sweeps", "tolerance") and (tuple(had) if isinstance(had, list) else had) != value:
             raise InputError(f"{path} was made with {name} = {_told(had)}, and wanted is {_told(value)}")
+    for name in sorted({*old.told, *new.told}):
+        if old.told.get(name) != new.told.get(name):
+            raise InputError(f"{path} was made for another {name} than the one that is wanted")
     if old.holds != new.holds:
         raise InputError(f"{path} is of a robot held by {old.holds}, and wanted is {new.holds}")
-    if old.goal != new.goal:
-        raise InputError(f"{path} has the goal {_told(old.goal)}, and wanted is {_told(new.goal)}")
-    for one, two in zip(old.axes, new.axes, strict=True):
+    if old.goal != new.place:
+        raise InputError(f"{path} has the goal {_told(old.goal)}, and wanted is {_told(new.place)}")
+    for one, two in zip(old.axes, axes, strict=True):
         if one != two:
             raise InputError(f"{path} has another grid: {_told(one)}, and wanted is {_told(two)}")
 
