@@ -10,6 +10,7 @@ import pytest
 
 from saltus.cli._train_told import TableProgress
 from saltus.control import Table
+from saltus.errors import InputError
 from saltus.optimize import Discounted, Sweep
 
 SMALL = ("train", "brachiator", "--grid", "8", "--sweeps", "4")
@@ -132,8 +133,10 @@ def test_impulses_that_are_asked_for_are_commands_that_run(call, call_json, tmp_
 
 
 def test_impulses_are_not_written_over(call, tmp_path, monkeypatch):
-    # nothing is done before it is refused
-    monkeypatch.setattr("saltus.optimize._learn.learned", lambda *_: pytest.fail("work was done"))
+    def working(*_):
+        raise InputError("work was done")
+
+    monkeypatch.setattr("saltus.optimize._learn.learned", working)
     for ending in ("npz", "json"):
         file = tmp_path / "out" / f"brachiator-impulses-4000-seed3.{ending}"
         file.parent.mkdir(exist_ok=True)
@@ -141,6 +144,8 @@ def test_impulses_are_not_written_over(call, tmp_path, monkeypatch):
         code, _, err = call(*KICKS, "--seed", "3")
         assert code == 2
         assert f"out/{file.name} exists already; --force makes it anew" in err
+        assert "work was done" not in err
+        assert "work was done" in call(*KICKS, "--seed", "3", "--force")[2]
         assert file.read_text() == "mine"
         file.unlink()
 
