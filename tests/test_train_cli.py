@@ -1,6 +1,7 @@
 """The verb that trains: files, what an interrupt leaves, going on, and controllers from files."""
 
 import json
+import shlex
 import signal
 import time
 
@@ -9,6 +10,7 @@ import pytest
 
 from saltus.cli._train_told import TableProgress
 from saltus.control import Table
+from saltus.errors import InputError
 from saltus.optimize import Discounted, Sweep
 
 SMALL = ("train", "brachiator", "--grid", "8", "--sweeps", "4")
@@ -99,6 +101,72 @@ def test_impulses(call, call_json, tmp_path):
     assert code == 0
 
 
+KICKS = ("train", "brachiator", "--method", "impulse", "--trials", "4000")
+
+
+def test_impulses_that_are_asked_for_are_commands_that_run(call, call_json, tmp_path):
+    words = (*KICKS, "--ask", "-0.5,0.55", "--ask=-0.45,0.5", "--set", "m1=1.8", "--set", "bar1_x=0.5")
+    code, out, _ = call(*words)
+    assert code == 0
+    told = [line for line in out.splitlines() if line.startswith("saltus run")]
+    assert len(told) == 2
+    made = json.loads((tmp_path / "out" / "brachiator-impulses-4000-seed0.json").read_text())
+    assert [one["command"] for one in made["asked"]] == told
+    assert all(one["hit"] for one in made["asked"])
+    # every query, by both inverses
+    assert len(made["answers"]) == 77
+    one = made["answers"][17]
+    assert (one["start"], one["target"]) == (-0.56, 0.5)
+    for inverse in ("committee", "polished"):
+        assert set(one[inverse]) == {"begin", "size", "length", "hit"}
+        assert sum(answer[inverse]["hit"] for answer in made["answers"]) == made["inverses"][inverse]["hits"]
+    program, *command = shlex.split(told[0])
+    assert program == "saltus"
+    assert command[command.index("--spacing") + 1] == "0.5,0.55"
+    assert "m1=1.8" in command
+    assert "bar1_x=0.5" not in command
+    for name in ("begin", "size", "length"):
+        assert f"{name}={made['asked'][0][name]!r}" in command
+    code, run = call_json(*command, "--until", "1.2")
+    assert code == 0
+    assert [event["guard"] for event in run["events"] if event["guard"].endswith(".catch")] == ["B.catch"]
+
+
+def test_impulses_are_not_written_over(call, tmp_path, monkeypatch):
+    def working(*_):
+        raise InputError("work was done")
+
+    monkeypatch.setattr("saltus.optimize._learn.learned", working)
+    for ending in ("npz", "json"):
+        file = tmp_path / "out" / f"brachiator-impulses-4000-seed3.{ending}"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("mine")
+        code, _, err = call(*KICKS, "--seed", "3")
+        assert code == 2
+        assert f"out/{file.name} exists already; --force makes it anew" in err
+        assert "work was done" not in err
+        assert "work was done" in call(*KICKS, "--seed", "3", "--force")[2]
+        assert file.read_text() == "mine"
+        file.unlink()
+
+
+def test_impulses_of_a_small_robot(call, call_json, tmp_path):
+    small = ("--set", "L1=0.2", "--set", "L2=0.2", "--set", "r1=0.1", "--set", "r2=0.1", "--set", "torque_limit=3")
+    words = (*KICKS, *small, "--starts=-0.3:-0.2", "--targets", "0.2:0.3", "--softness", "force", "--time", "0.9")
+    ranges = ("--begins", "0:0.45", "--lengths", "0.02:0.3")
+    code, made = call_json(*words, *ranges)
+    assert code == 0
+    assert (made["queries"], made["softness"], made["time"]) == (77, "force", 0.9)
+    assert made["ranges"] == {"start": [-0.3, -0.2], "begin": [0.0, 0.45], "length": [0.02, 0.3], "end": [0.2, 0.3]}
+    name = "brachiator-impulses-4000-seed0-starts-0.3_-0.2-targets0.2_0.3-begins0_0.45-lengths0.02_0.3-time0.9-force"
+    assert made["files"] == [f"out/{name}.npz", f"out/{name}.json"]
+    (tmp_path / "out" / f"{name}.npz").unlink()
+    assert call(*words, *ranges)[0] == 2  # the other file is there
+    code, out, _ = call(*words, *ranges, "--targets", "0.25:0.5", "--force")
+    assert code == 0
+    assert "44 queries, 33 left out as impossible" in out
+
+
 @pytest.mark.parametrize(
     ("words", "match"),
     [
@@ -114,6 +182,18 @@ def test_impulses(call, call_json, tmp_path):
         (("--method", "impulse", "--set", "torque_limit=0"), "no impulses to choose from"),
         (("--method", "impulse", "--grid", "8"), "takes no --grid"),
         (("--trials", "8"), "takes no --trials"),
+        (("--ask", "-0.5,0.5"), "takes no --ask"),
+        (("--targets", "0.4:0.6"), "takes no --targets"),
+        (("--method", "impulse", "--trials", "0"), "whole number of at least 1"),
+        (("--method", "impulse", "--seed", "-1"), "whole number of at least 0"),
+        (("--method", "impulse", "--starts", "-0.5"), "--starts takes from:to"),
+        (("--method", "impulse", "--starts", "-0.3:-0.5"), "must rise"),
+        (("--method", "impulse", "--targets", "0.9:1"), "no query is possible"),
+        (("--method", "impulse", "--softness", "forse"), "Did you mean 'force'"),
+        (("--method", "impulse", "--time", "0"), "time must be a positive finite number"),
+        (("--method", "impulse", "--ask", "-0.5"), "--ask takes START,TARGET"),
+        (("--method", "impulse", "--ask", "0.5,0.5"), "a start is behind, negative"),
+        (("--method", "impulse", "--ask", "-0.5,nan"), "a target is a finite number"),
         (("--seed", "8"), "takes no --seed"),
         (("--sweeps", "0"), "positive whole number"),
         (("--threads", "0"), "positive whole number"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 import time
 from pathlib import Path
@@ -11,12 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
 from saltus.cli._app import app
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, forced, told
-from saltus.cli._train_told import TableProgress, learned_rows, of_table, tables_rows
-from saltus.cli._words import Json, Out, Progress, Robot, folder, number, plain, print_json, print_table
+from saltus.cli._train_impulses import (
+    ASKED,
+    COLUMNS,
+    Ask,
+    Begins,
+    Lengths,
+    Softness,
+    Starts,
+    Targets,
+    Time,
+    Trials,
+    asked_rows,
+    impulse_job,
+)
+from saltus.cli._train_told import TableProgress, learned_rows, of_table, queries_told, tables_rows
+from saltus.cli._words import Json, Out, Progress, Robot, folder, number, print_json, print_table
 from saltus.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -63,7 +75,14 @@ def train_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="dp: go on with what was interrupted; what is done is not made again.")
     ] = False,
-    trials: Annotated[int | None, typer.Option("--trials", help="impulse: how many. 165000.")] = None,
+    trials: Trials = None,
+    starts: Starts = None,
+    targets: Targets = None,
+    begins: Begins = None,
+    lengths: Lengths = None,
+    softness: Softness = None,
+    time_: Time = None,
+    ask: Ask = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Of random inputs or trials. 0.")] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="How many; one for each core.")] = None,
     set_: Parameters = None,
@@ -81,7 +100,12 @@ def train_command(
         "--target": target, "--grid": grid, "--recipe": recipe, "--hand": hand, "--sweeps": sweeps, "--effort": effort,
         "--reversal": reversal, "--stops": stops, "--radius": radius, "--resume": resume or None,
     }  # fmt: skip
-    _refuse(method, {"dp": {"--trials": trials}, "impulse": only_dp})
+    pairs = {"starts": starts, "targets": targets, "begins": begins, "lengths": lengths}
+    only_impulse = {
+        "--trials": trials, "--softness": softness, "--time": time_, "--ask": ask or None,
+        **{f"--{name}": pair for name, pair in pairs.items()},
+    }  # fmt: skip
+    _refuse(method, {"dp": only_impulse, "impulse": only_dp})
     if method == "dp":
         given = {"sweeps": sweeps, "effort": effort, "reversal": reversal, "seed": seed}
         made_by = _recipe(RECIPE if recipe is None else recipe, given)
@@ -95,13 +119,21 @@ def train_command(
         columns: tuple[str, ...] = ("table", "sweeps", "residual", "time, s", "GB", "file")
         title = f"{robot}: recipe {made_by.name}"
     else:
-        content, rows = _impulses(system, trials, seed or 0, threads, out, quiet=as_json)
-        columns = ("inverse", "within reach", "left at the catch, J", "within reach, T1 +-5 %")
-        title = f"{robot}: {content['trials']} impulses, {content['queries']} queries"
+        learning = impulse_job(
+            system, robot, set_, trials=trials, seed=seed, softness=softness, time=time_, pairs=pairs, ask=ask,
+            threads=threads,
+        )  # fmt: skip
+        learning.check(out, force=forced(context))
+        folder(out)
+        content = learning.made(out, quiet=as_json)
+        rows, columns = learned_rows(content), COLUMNS
+        title = f"{robot}: {content['trials']} impulses, {queries_told(content)}"
     content = {"robot": robot, "method": method, **content}
     if report is not None:
         document = report.begin(title)
         document.table("What came out", columns, rows)
+        if content.get("asked"):
+            document.table("What was asked", ASKED, asked_rows(content))
         document.facts("What was trained", told(content))
         values = [(name, value, system.mechanism.parameters[name].unit) for name, value in system.values.items()]
         document.facts("What it was trained for", [("robot", f"{system.name}: {system.about}", ""), *values])
@@ -109,6 +141,8 @@ def train_command(
         print_json(content)
         return
     print_table(columns, rows, title)
+    for one in content.get("asked", []):
+        print(one["command"] + ("" if one["hit"] else "  # misses"))
     for path in content["files"]:
         print(f"wrote {path}")
 
@@ -246,25 +280,3 @@ def _say_how_to_go_on(job: _Job, out: Path, done: int) -> None:
     kept += [f"what there is of the next in {job.checkpoint(out).name}"] if job.checkpoint(out).exists() else []
     if kept:
         print(f"saltus: kept in {out}: {' and '.join(kept)}; the same with --resume goes on", file=sys.stderr)
-
-
-def _impulses(
-    system: HybridSystem, trials: int | None, seed: int, threads: int | None, out: Path, *, quiet: bool
-) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
-    """Make trials, both inverses, and count their hits."""
-    from saltus.optimize import Swinger, learn_impulses, save_trials
-
-    if trials is not None and trials < 1:
-        raise InputError(f"--trials must be a positive whole number, got {trials}")
-    Swinger(system)  # refuses robots that cannot swing so
-    folder(out)
-    with Progress(1.0, quiet=quiet, doing="learning:") as show:
-        learned = learn_impulses(
-            system, **({} if trials is None else {"count": trials}), seed=seed, threads=threads,
-            progress=lambda share, what: show(share, what),
-        )  # fmt: skip
-    name = f"{system.name}-impulses-{len(learned.trials)}-seed{seed}"
-    files = [save_trials(out / f"{name}.npz", learned.swinger, learned.trials), out / f"{name}.json"]
-    content = {**learned.to_dict(), "seed": seed, "files": [str(path) for path in files]}
-    write(files[1], json.dumps(plain(content), indent=1).encode())
-    return content, learned_rows(content)

@@ -74,3 +74,9 @@ def learned_rows(content: dict[str, Any]) -> list[tuple[str, ...]]:
         )
         for name, one in content["inverses"].items()
     ]
+
+
+def queries_told(content: dict[str, Any]) -> str:
+    """How many queries there were, and how many were not possible."""
+    left = content["left_out"]
+    return f"{content['queries']} queries" + (f", {left} left out as impossible" if left else "")

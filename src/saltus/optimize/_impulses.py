@@ -7,7 +7,8 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,27 @@ from numba import types
 from saltus._native import FLOATS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import Grip
 from saltus.control._hands import one_motor, two_hands
-from saltus.control._protocol import finite
 from saltus.engine import _single as S
 from saltus.engine._reduced import Reduced, reduced
 from saltus.engine._single import BLOCK, Aim, Block, call_move
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
+from saltus.optimize._checked import chosen_threads, positive, rising, rows, whole
 
 # Rows of a block after those of its motion: when the impulse begins and ends, its size, when the goal was met.
-BEGINS, ENDS, SIZE, WHEN, ROOM = range(S.ROWS, S.ROWS + 5)
+BEGIN, END, SIZE, WHEN, ROOM = range(S.ROWS, S.ROWS + 5)
 
-# A swing is over ahead of the hand that holds by at least this, m: not where it began.
-AHEAD = 0.2
+# A swing is over ahead of the hand that holds by at least this share of both links' length: 0.2 m of the brachiator's.
+AHEAD = 0.25
 
 # How long a trial lasts, and its steps, s [yang2016, 7.3].
 TIME, STEP = 1.2, 1e-3
+
+# From where to where a free hand swings, m on the level of the one that holds, if nothing is said [yang2016, 7.3].
+STARTS, TARGETS = (-0.60, -0.40), (0.40, 0.60)
+
+# When an impulse begins and how long it lasts, s, in trials of 1.2 s; longer trials have longer ones.
+BEGINS, LENGTHS = (0.0, 0.6), (0.02, 0.5)
 
 KICK = types.int32(types.int64, FLOATS, FLOATS, types.float32, types.int64)
 """kick(move, W, p, h, steps) -> 0: a block of lanes under their impulses."""
@@ -46,7 +53,7 @@ def kick(move, W, p, h, steps):
         # in the middle of the step, where the flow is evaluated
         t = (np.float32(step) + np.float32(0.5)) * h
         for l in range(BLOCK):
-            on = (t >= W[BEGINS * BLOCK + l]) & (t < W[ENDS * BLOCK + l])
+            on = (t >= W[BEGIN * BLOCK + l]) & (t < W[END * BLOCK + l])
             W[S.U * BLOCK + l] = W[SIZE * BLOCK + l] if on else np.float32(0.0)
         call_move(move, W, p, h, 1)
         for l in range(BLOCK):
@@ -74,7 +81,7 @@ class Trials:
     begin, size, length
         Of the impulse: s, N m, s.
     reached
-        Whether the hand came to the level again, ahead; or, if there was a bar, to that.
+        Whether the hand came up to the level again, ahead; or, if there was a bar, to that.
     x, time
         Where and when, m and s.
     residual
@@ -110,11 +117,14 @@ class Swinger:
     ----------
     robot
         Hangs by the first of its two grips; the other lets go at a place on the same level, at rest.
+    time
+        How long a trial lasts, s: 1.2 s as in [yang2016, 7.3], and longer where gravity is low.
     """
 
-    def __init__(self, robot: HybridSystem):
+    def __init__(self, robot: HybridSystem, time: float = TIME):
         one_motor(robot, "impulses")
         self.robot = robot
+        self.time = positive(time, "impulses: time")
         self.holds, self.free = two_hands(robot, (), "impulses")
         self.mode = reduced(robot, self.holds)
         self.limit = float(robot.input_limits[0])
@@ -125,12 +135,41 @@ class Swinger:
             )
         if "L1" not in robot.values or "L2" not in robot.values:
             raise InputError(f"impulses: {robot.name} has no lengths L1 and L2 of its two links")
-        hand = self._hand
-        self.level = Block(
-            self.mode, Aim(ca.fmax(-hand[1], AHEAD - hand[0]), ca.SX(1), watched=self._force), "leapfrog"
-        )
+        self.level = self._to_level()
         self._bar: Block | None = None
         self.capture = float(robot.values.get("capture", 0.025))
+
+    @cached_property
+    def distances(self) -> tuple[float, float]:
+        """How near to the hand that holds the free one can be, and how far from it, m, as the elbow's stops allow."""
+        mode, (l1, l2) = self.mode, self._lengths
+        most = math.pi
+        for _, lower, upper in (stop for stop in mode.stops if stop[0] == 1):
+            ends = ca.Function("ends", [mode.p], [lower, upper])(mode.values())
+            most = max(0.0, min(most, -float(ends[0]), float(ends[1])))
+        return math.sqrt(max(l1 * l1 + l2 * l2 + 2 * l1 * l2 * math.cos(most), 0.0)), l1 + l2
+
+    @property
+    def targets(self) -> tuple[float, float]:
+        """How far ahead a swing can end, m."""
+        nearest, farthest = self.distances
+        return max(nearest, AHEAD * farthest), farthest
+
+    @property
+    def _lengths(self) -> tuple[float, float]:
+        return self.robot.values["L1"], self.robot.values["L2"]
+
+    def _to_level(self) -> Block:
+        """The motion up to the level, ahead: the hand is above it, and two steps ago was not.
+
+        A hand that comes over the top is above it too, but was so before. How far ahead, and a step, are two more
+        parameters; the force on the hand that holds is watched.
+        """
+        hand, more = self._hand, ca.SX.sym("more", 2)
+        ahead, step = more[0], more[1]
+        rate = ca.jtimes(hand[1], self.mode.q, self.mode.v)
+        goal = ca.fmax(ca.fmax(-hand[1], ahead - hand[0]), hand[1] - 2 * step * rate)
+        return Block(self.mode, Aim(goal, ca.SX(1), watched=self._force, symbols=more), "leapfrog")
 
     @property
     def _hand(self) -> Any:
@@ -161,48 +200,81 @@ class Swinger:
 
     def angles(self, start: np.ndarray) -> np.ndarray:
         """Both coordinates with the free hand at some places of the level, elbow down, a column each."""
-        l1, l2 = self.robot.values["L1"], self.robot.values["L2"]
-        away = np.abs(start)
-        if not ((away < l1 + l2) & (away > abs(l1 - l2))).all():
-            worst = float(start[np.argmax(np.abs(away - (l1 + abs(l1 - l2) + l2) / 2))])
-            raise InputError(
-                f"impulses: the free hand of {self.robot.name} can be from {abs(l1 - l2):g} to {l1 + l2:g} m away, and "
-                f"a start is at {worst:g} m"
-            )
-        bend = np.arccos((away**2 - l1 * l1 - l2 * l2) / (2 * l1 * l2))
-        inner = np.arccos((away**2 + l1 * l1 - l2 * l2) / (2 * l1 * away))
+        start = np.asarray(start, dtype=float)
+        self.check_places(start, "a start")
+        away, (l1, l2) = np.abs(start), self._lengths
+        bend = np.arccos(np.clip((away**2 - l1 * l1 - l2 * l2) / (2 * l1 * l2), -1.0, 1.0))
+        inner = np.arccos(np.clip((away**2 + l1 * l1 - l2 * l2) / (2 * l1 * away), -1.0, 1.0))
         # to the right: the link hangs below the way to the hand, by the inner angle
         side = np.where(start < 0, -1.0, 1.0)
         return np.stack([side * (math.pi / 2 - inner), side * bend])
 
+    def possible(self, places: np.ndarray) -> np.ndarray:
+        """At which places of the level, m, the free hand can be."""
+        nearest, farthest = self.distances
+        away = np.abs(places)
+        return np.asarray((away > 0) & (away >= nearest * (1 - 1e-12)) & (away < farthest))
+
+    def check_places(self, places: np.ndarray, what: str) -> None:
+        """Refuse places of the level where the free hand cannot be."""
+        good = self.possible(places)
+        if not good.all():
+            nearest, farthest = self.distances
+            raise InputError(
+                f"impulses: the free hand of {self.robot.name} can be from {nearest:.4g} to {farthest:.4g} m away, and "
+                f"{what} is at {np.atleast_1d(places)[~np.atleast_1d(good)][0]:g} m"
+            )
+
+    def check_query(self, start: float, target: float) -> tuple[float, float]:
+        """Refuse a swing that cannot be asked for: from behind, to ahead, within what the elbow allows."""
+        for name, place, side in (("start", start, -1), ("target", target, 1)):
+            if isinstance(place, bool) or not isinstance(place, Real) or not math.isfinite(place):
+                raise InputError(f"impulses: a {name} is a finite number, got {place!r}")
+            if place * side <= 0:
+                where = "behind, negative" if side < 0 else "ahead, positive"
+                raise InputError(f"impulses: a {name} is {where}, got {place:g} m")
+            self.check_places(np.array([place]), f"a {name}")
+        least = self.targets[0]
+        if target < least * (1 - 1e-12):
+            raise InputError(f"impulses: a target is at least {least:.4g} m ahead, got {target:g} m")
+        return float(start), float(target)
+
     def swing(
         self, start: Any, begin: Any, size: Any, length: Any, *, bar: float | None = None, radius: float | None = None,
-        time: float = TIME, step: float = STEP, threads: int | None = None,
+        time: float | None = None, step: float = STEP, threads: int | None = None,
     ) -> Trials:  # fmt: skip
-        """Make trials: to the level again, or to within a radius of a bar on it, m ahead, the robot's own if None."""
-        given = np.broadcast_arrays(
-            *(np.atleast_1d(np.asarray(one, dtype=float)) for one in (start, begin, size, length))
-        )
-        start, begin, size, length = (np.ascontiguousarray(one) for one in given)
-        if not all(np.isfinite(one).all() for one in given):
-            raise InputError("impulses: starts, times and sizes are finite numbers")
+        """Make trials: up to the level again, or to within a radius of a bar on it, m ahead, the robot's own if None.
+
+        Each of start, begin, size and length is a number, or an array of as many as there are trials.
+        """
+        given = tuple(rows("impulses", start=start, begin=begin, size=size, length=length))
+        self._check_impulses(*given[1:])
+        threads = chosen_threads(threads)
+        time, step = positive(self.time if time is None else time, "impulses: time"), positive(step, "impulses: step")
+        if step > time:
+            raise InputError(f"impulses: a step of {step:g} s is longer than the trial of {time:g} s")
+        angles = self.angles(given[0])
+        block, extra = self._aimed(bar, radius, step)
+        W = _loaded((*angles, given[1], given[1] + given[3], given[2]), 0.0 if bar is None else -math.inf)
+        p = np.concatenate([self.mode.values(), extra]).astype(np.float32)
+        self._run(block, W, p, step, round(time / step), threads)
+        return self._told(W, len(given[0]), given, bar)
+
+    def _check_impulses(self, begin: np.ndarray, size: np.ndarray, length: np.ndarray) -> None:
+        for name, values in (("begin", begin), ("length", length)):
+            if values.min() < 0:
+                raise InputError(f"impulses: a {name} must not be negative, got {values.min():g} s")
         if np.abs(size).max() > self.limit * (1 + 1e-9):
             raise InputError(f"impulses: a torque is beyond the limit of {self.limit:g} N m")
-        if finite(time, "impulses: time") <= 0 or finite(step, "impulses: step") <= 0:
-            raise InputError("impulses: time and step must be positive")
-        block, extra = (self.level, []) if bar is None else (self._to_bar(), [bar, 0.0, radius or self.capture])
-        p = np.concatenate([self.mode.values(), extra]).astype(np.float32)
-        count = len(start)
-        blocks = -(-count // BLOCK)
-        W = np.zeros((blocks, ROOM, BLOCK), dtype=np.float32)
-        padded = np.minimum(np.arange(blocks * BLOCK), count - 1)
-        rows = [*self.angles(start), begin, begin + length, size]
-        for row, values in zip((S.Q0, S.Q1, BEGINS, ENDS, SIZE), rows, strict=True):
-            W[:, row] = values[padded].reshape(blocks, BLOCK)
-        W[:, S.HIT] = -1.0
-        W[:, S.PEAK] = 0.0 if bar is None else -np.inf
-        self._run(block, W, p, step, round(time / step), threads)
-        return self._told(W, count, (start, begin, size, length), bar)
+
+    def _aimed(self, bar: float | None, radius: float | None, step: float) -> tuple[Block, list[float]]:
+        """The motion to the level or to a bar, and its further parameters."""
+        if bar is None:
+            if radius is not None:
+                raise InputError(f"impulses: a radius is one about a bar, and there is none; got {radius!r} m")
+            return self.level, [AHEAD * self.distances[1], step]
+        reach = self.capture if radius is None else positive(radius, "impulses: radius")
+        return self._to_bar(), [positive(bar, "impulses: bar"), 0.0, reach]
 
     def _run(self, block: Block, W: np.ndarray, p: np.ndarray, step: float, steps: int, threads: int | None) -> None:
         call, _ = _kicker()
@@ -242,30 +314,49 @@ class Swinger:
         return np.array(x).ravel(), np.array(kinetic).ravel()
 
 
+def _loaded(lanes: tuple[np.ndarray, ...], peak: float) -> np.ndarray:
+    """Blocks of lanes at rest: angles, begin, end and size of the impulse; the last lane fills the last block."""
+    count = len(lanes[0])
+    blocks = -(-count // BLOCK)
+    W = np.zeros((blocks, ROOM, BLOCK), dtype=np.float32)
+    padded = np.minimum(np.arange(blocks * BLOCK), count - 1)
+    for row, values in zip((S.Q0, S.Q1, BEGIN, END, SIZE), lanes, strict=True):
+        W[:, row] = values[padded].reshape(blocks, BLOCK)
+    W[:, S.HIT] = -1.0
+    W[:, S.PEAK] = peak
+    return W
+
+
 @dataclass(frozen=True)
 class Ranges:
     """From what random impulses are drawn, evenly: where the free hand starts, m behind; begin, s; length, s."""
 
-    start: tuple[float, float] = (-0.60, -0.40)
-    begin: tuple[float, float] = (0.0, 0.6)
-    length: tuple[float, float] = (0.02, 0.5)
+    start: tuple[float, float] = STARTS
+    begin: tuple[float, float] = BEGINS
+    length: tuple[float, float] = LENGTHS
 
     def __post_init__(self) -> None:
         for name, pair in vars(self).items():
-            low, high = pair
-            if not finite(low, f"ranges: {name}") < finite(high, f"ranges: {name}"):
-                raise InputError(f"ranges: {name} must rise, got {low:g} to {high:g}")
+            object.__setattr__(self, name, rising(pair, f"ranges: {name}"))
         if self.start[1] >= 0 or self.begin[0] < 0 or self.length[0] <= 0:
-            raise InputError("ranges: starts are behind, and times are positive")
+            raise InputError(
+                f"ranges: starts are behind, negative, begins not negative and lengths positive, got {self.start}, "
+                f"{self.begin} and {self.length}"
+            )
 
 
 def random_impulses(
-    swinger: Swinger, count: int = 165_000, seed: int = 0, ranges: Ranges | None = None, threads: int | None = None
-) -> Trials:
-    """Random trials, as many as [yang2016, 7.3.2] makes; torques up to the limit on either side."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"impulses: a positive number of trials is wanted, got {count!r}")
+    swinger: Swinger, count: int = 165_000, seed: int = 0, ranges: Ranges | None = None, threads: int | None = None,
+    time: float | None = None,
+) -> Trials:  # fmt: skip
+    """Random trials, as many as [yang2016, 7.3.2] makes; torques up to the limit on either side.
+
+    A trial lasts some time, s, as long as those of the swinger if None.
+    """
+    count, seed = whole(count, "impulses: the number of trials", 1), whole(seed, "impulses: a seed", 0)
     ranges = Ranges() if ranges is None else ranges
+    swinger.check_places(np.array(ranges.start), "a start")
     draw = np.random.default_rng(seed)
     start, begin, length = (draw.uniform(*pair, count) for pair in (ranges.start, ranges.begin, ranges.length))
-    return swinger.swing(start, begin, draw.uniform(-swinger.limit, swinger.limit, count), length, threads=threads)
+    size = draw.uniform(-swinger.limit, swinger.limit, count)
+    return swinger.swing(start, begin, size, length, time=time, threads=threads)

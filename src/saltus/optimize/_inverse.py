@@ -12,7 +12,8 @@ import numpy as np
 
 from saltus.control.impulse import Impulse
 from saltus.errors import InputError, unknown_name
-from saltus.optimize._impulses import Swinger, Trials
+from saltus.optimize._checked import positive, rising, rows, whole
+from saltus.optimize._impulses import TARGETS, TIME, Swinger, Trials
 
 # What counts as soft: kinetic energy at the end, J, or the largest force on the hand that holds, N.
 SOFTNESS = ("residual", "force")
@@ -27,7 +28,7 @@ BORNE = (0.95, 0.975, 1.0, 1.025, 1.05)
 
 def softest(
     trials: Trials, by: str = "residual", *, starts: int = 21, targets: int = 21, each: int = 7,
-    reach: tuple[float, float] = (0.40, 0.60),
+    reach: tuple[float, float] = TARGETS,
 ) -> Trials:  # fmt: skip
     """The softest trials of each bin of start and end [yang2016, 7.3.2].
 
@@ -42,8 +43,9 @@ def softest(
     reach
         Ends that count, m.
     """
-    if by not in SOFTNESS:
-        raise unknown_name("softness", by, SOFTNESS, "impulses")
+    check_softness(by)
+    starts, targets = whole(starts, "softest: starts", 1), whole(targets, "softest: targets", 1)
+    each, reach = whole(each, "softest: each", 1), rising(reach, "softest: reach")
     good = trials[trials.reached & (trials.x >= reach[0]) & (trials.x <= reach[1])]
     if not len(good):
         raise InputError(f"impulses: no trial ended between {reach[0]:g} and {reach[1]:g} m; make more")
@@ -53,6 +55,12 @@ def softest(
     bins = (row * targets + column)[order]
     first = np.searchsorted(bins, bins)
     return good[order[np.arange(len(bins)) - first < each]]
+
+
+def check_softness(by: str) -> None:
+    """Refuse what softness cannot be told by."""
+    if by not in SOFTNESS:
+        raise unknown_name("softness", by, SOFTNESS, "impulses")
 
 
 def _bin(values: np.ndarray, count: int, ends: tuple[float, float]) -> np.ndarray:
@@ -75,13 +83,13 @@ class Committee:
 
     nets: tuple[Any, ...]
     scale: np.ndarray
-    limit: float
+    swinger: Swinger
     error: np.ndarray
 
     def impulse(self, start: float, target: float) -> Impulse:
-        """The impulse for a swing from one place to another, m."""
-        begin, size, length = self.predict(np.array([[start, target]]))[0]
-        return Impulse(begin=begin, size=size, length=length)
+        """The impulse for a swing from one place, behind, to another, ahead, m."""
+        begin, size, length = self.predict(np.array([self.swinger.check_query(start, target)]))[0]
+        return Impulse(begin=float(begin), size=float(size), length=float(length))
 
     def predict(self, places: np.ndarray) -> np.ndarray:
         """Begin, size and length for rows of start and end; cut to what a motor can do."""
@@ -89,15 +97,17 @@ class Committee:
         mean = np.mean([net.predict(inputs) for net in self.nets], axis=0)
         found = mean * self.scale[1, 2:] + self.scale[0, 2:]
         found[:, [0, 2]] = np.maximum(found[:, [0, 2]], 0.0)
-        found[:, 1] = np.clip(found[:, 1], -self.limit, self.limit)
+        found[:, 1] = np.clip(found[:, 1], -self.swinger.limit, self.swinger.limit)
         return np.asarray(found)
 
 
-def committee(data: Trials, limit: float, *, members: int = 10, units: int = 20, seed: int = 0) -> Committee:
+def committee(data: Trials, swinger: Swinger, *, members: int = 10, units: int = 20, seed: int = 0) -> Committee:
     """Train nets on trials, each on its own split; of several lengths of training the best on its validation counts."""
     from sklearn.neural_network import MLPRegressor
     from threadpoolctl import threadpool_limits
 
+    members, units = whole(members, "committee: members", 1), whole(units, "committee: units", 1)
+    seed = whole(seed, "committee: a seed", 0)
     if len(data) < 20:
         raise InputError(f"impulses: a committee learns from at least 20 trials, got {len(data)}")
     table = np.column_stack([data.start, data.x, data.begin, data.size, data.length])
@@ -124,9 +134,9 @@ def committee(data: Trials, limit: float, *, members: int = 10, units: int = 20,
             if error < least:
                 best, least = net, error
         nets.append(best)
-    made = Committee(tuple(nets), scale, limit, np.zeros(3))
+    made = Committee(tuple(nets), scale, swinger, np.zeros(3))
     off = made.predict(table[test, :2]) - table[test, 2:]
-    return Committee(made.nets, scale, limit, np.sqrt(np.mean(off**2, axis=0)))
+    return Committee(made.nets, scale, swinger, np.sqrt(np.mean(off**2, axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,16 +165,24 @@ class GoodTrials:
     sure: float = 0.8
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        for name, least in (("candidates", 1), ("offspring", 1), ("rounds", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole(getattr(self, name), f"good trials: {name}", least))
+        if positive(self.sure, "good trials: sure") > 1:
+            raise InputError(f"good trials: sure is a share of up to 1, got {self.sure:g}")
+
     def impulse(self, start: float, target: float) -> Impulse:
-        """The impulse for a swing from one place to a bar at another, m."""
+        """The impulse for a swing from one place, behind, to a bar at another, ahead, m."""
         begin, size, length = self.best(start, target)
         return Impulse(begin=float(begin), size=float(size), length=float(length))
 
     def best(self, start: float, target: float) -> np.ndarray:
         """Begin, size and length."""
+        start, target = self.swinger.check_query(start, target)
         draw = np.random.default_rng([self.seed, round(1e6 * abs(start)), round(1e6 * abs(target))])
         kept = self._nearest(start, target)
-        spread = np.array([0.02, 0.1 * self.swinger.limit, 0.02])
+        longer = self.swinger.time / TIME
+        spread = np.array([0.02 * longer, 0.1 * self.swinger.limit, 0.02 * longer])
         for _ in range(self.rounds):
             changed = kept[:, None] + draw.normal(size=(len(kept), self.offspring, 3)) * spread
             pool = np.concatenate([kept, changed.reshape(-1, 3)])
@@ -194,15 +212,52 @@ class GoodTrials:
         return mean
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What became of queries: every start with every target, by an inverse, begun at some shares of its time.
+
+    Parameters
+    ----------
+    starts, targets, begins
+        What was asked: m, m, and shares of the begin.
+    impulses
+        Begin, size and length that the inverse tells, for every start and target.
+    made
+        The trials, in arrays of starts, targets and shares.
+    """
+
+    starts: tuple[float, ...]
+    targets: tuple[float, ...]
+    begins: tuple[float, ...]
+    impulses: np.ndarray
+    made: Trials
+
+    def __len__(self) -> int:
+        return len(self.starts) * len(self.targets)
+
+    @property
+    def hit(self) -> np.ndarray:
+        """Whether the bar was caught with the impulse on time, for every start and target."""
+        return np.asarray(self.made.reached[..., self.begins.index(1.0)])
+
+
 def hits(
     swinger: Swinger, inverse: Committee | GoodTrials, starts: Sequence[float], targets: Sequence[float],
     begins: Sequence[float] = OFF,
-) -> Trials:  # fmt: skip
-    """Every start with every target, by an inverse: trials in an array of starts, targets and shares of the begin."""
-    rows = []
-    for start in starts:
-        for target in targets:
-            one = inverse.impulse(start, target)
-            rows.append(swinger.swing(start, one.begin * np.array(begins), one.size, one.length, bar=target))
-    shape = (len(starts), len(targets), len(begins))
-    return Trials(**{name: np.array([vars(row)[name] for row in rows]).reshape(shape) for name in vars(rows[0])})
+) -> Asked:  # fmt: skip
+    """Ask an inverse for every start with every target, and make trials with the impulse on time and off."""
+    (early,) = rows("hits", begins=begins)
+    if early.min() < 0 or 1.0 not in early:
+        raise InputError(f"hits: shares of the begin are not negative, and 1 is among them, got {early.tolist()}")
+    places = [rows("hits", **{name: given})[0].tolist() for name, given in (("starts", starts), ("targets", targets))]
+    queries = [swinger.check_query(start, target) for start in places[0] for target in places[1]]
+    told, made = [], []
+    for start, target in queries:
+        one = inverse.impulse(start, target)
+        told.append((one.begin, one.size, one.length))
+        made.append(swinger.swing(start, one.begin * early, one.size, one.length, bar=target))
+    shape = (len(places[0]), len(places[1]))
+    trials = {name: np.array([vars(row)[name] for row in made]).reshape(*shape, -1) for name in vars(made[0])}
+    return Asked(
+        tuple(places[0]), tuple(places[1]), tuple(early.tolist()), np.array(told).reshape(*shape, 3), Trials(**trials)
+    )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import fields
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from saltus._write import check_path, write
+from saltus.control._hands import two_hands
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._impulses import Swinger, Trials
 
-FORMAT = "saltus impulses 1"
+FORMAT = "saltus impulses 2"
 
-# Parameters that tell where bars or a rope are.
 _WORLD = re.compile(r"bar\d|rope_")
 
 # Values are the same if they are to this share.
@@ -24,42 +29,111 @@ SAME = 1e-12
 
 
 def save_trials(path: str | Path, swinger: Swinger, trials: Trials) -> Path:
-    """Write trials to a file, .npz, with the robot's parameters, whole or not at all."""
+    """Write trials to a file, .npz, with the robot's parameters, whole or not at all, in double precision."""
     target = Path(path)
     check_path(target, (".npz",))
-    head = {"format": FORMAT, "robot": swinger.robot.name, "holds": swinger.holds, "parameters": _counting(swinger)}
+    arrays = {name: array if array.dtype == bool else array.astype(np.float64) for name, array in vars(trials).items()}
+    _check_arrays(arrays)
+    head = {
+        "format": FORMAT, "robot": swinger.robot.name, "holds": swinger.holds, "parameters": _counting(swinger.robot)
+    }  # fmt: skip
     content = io.BytesIO()
-    arrays = {name: array if array.dtype == bool else array.astype(np.float32) for name, array in vars(trials).items()}
-    np.savez_compressed(content, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
+    told = json.dumps({**head, "digest": _digest(head, arrays)})
+    np.savez_compressed(content, head=np.array(told), **arrays)  # type: ignore[arg-type]
     return write(target, content.getvalue())
 
 
 def read_trials(path: str | Path, robot: HybridSystem) -> Trials:
     """Read trials from a file; refused if it is damaged, or not of this robot."""
+    head, arrays = _read(path)
+    if head["format"] != FORMAT:
+        raise InputError(f"{path} is a file of another kind, {head['format']!r}; this is for {FORMAT!r}")
+    try:
+        digest = head.pop("digest", None)
+        _check_head(head)
+        _check_arrays(arrays)
+        if digest != _digest(head, arrays):
+            raise InputError("its numbers are not those that were written")
+    except InputError as error:
+        raise InputError(f"{path} is damaged: {error}") from None
+    _check_robot(head, robot)
+    return Trials(**arrays)
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What the file says of itself, and its arrays."""
     try:
         with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         head = json.loads(str(arrays.pop("head")))
-        known = head["format"] == FORMAT
-        numbers = {name: array if array.dtype == bool else array.astype(float) for name, array in arrays.items()}
-        trials = Trials(**numbers)
+        return {"format": head["format"], **head}, arrays
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except Exception as error:  # noqa: BLE001 - a damaged archive fails in many ways
         raise InputError(f"{path} is not a file of impulses, or damaged: {error}") from None
-    if not known:
-        raise InputError(f"{path} is a file of another kind, {head['format']!r}; this is for {FORMAT!r}")
+
+
+def _check_head(head: Mapping[str, Any]) -> None:
+    for name in ("robot", "holds"):
+        if not isinstance(head.get(name), str):
+            raise InputError(f"it does not name its {name}")
+    values = head.get("parameters")
+    if not isinstance(values, dict) or not all(
+        isinstance(value, Real) and not isinstance(value, bool) for value in values.values()
+    ):
+        raise InputError("its parameters are not numbers by name")
+
+
+def _check_arrays(arrays: Mapping[str, np.ndarray]) -> None:
+    """Refuse what are not trials: rows of one length, one of them truth values and the others numbers."""
+    names = [one.name for one in fields(Trials)]
+    if set(arrays) != set(names):
+        raise InputError(f"trials are {', '.join(names)}, and there are {', '.join(arrays) or 'none'}")
+    for name, array in arrays.items():
+        kind = "b" if name == "reached" else "f"
+        if array.dtype.kind != kind:
+            raise InputError(f"{name} is of {'truth values' if kind == 'b' else 'numbers'}, not of {array.dtype}")
+        if array.ndim != 1 or len(array) != len(arrays["start"]):
+            raise InputError(f"all of trials are rows of one length, and {name} has the shape {array.shape}")
+
+
+def _check_robot(head: Mapping[str, Any], robot: HybridSystem) -> None:
+    """Refuse trials of another robot, or of one with other parameters."""
     if head["robot"] != robot.name:
         raise InputError(f"these trials are of {head['robot']}, not of {robot.name}")
+    holds, _ = two_hands(robot, (), "impulses")
+    if head["holds"] != holds:
+        raise InputError(f"these trials are held by {head['holds']}, and {robot.name} here by {holds}")
+    own = _counting(robot)
+    for name in own.keys() ^ head["parameters"].keys():
+        raise InputError(
+            f"these trials are of a {robot.name} {_with(name, head['parameters'])}, and this is {_with(name, own)}"
+        )
     for name, value in head["parameters"].items():
-        own = robot.values.get(name, np.nan)
-        if not abs(own - value) <= SAME * max(abs(own), abs(value)):
+        if not abs(own[name] - value) <= SAME * max(abs(own[name]), abs(value)):
             raise InputError(
-                f"these trials are of a {robot.name} with {name} = {value:.12g}, and here {name} = {own:.12g}"
+                f"these trials are of a {robot.name} with {name} = {value:.12g}, and here {name} = {own[name]:.12g}"
             )
-    return trials
 
 
-def _counting(swinger: Swinger) -> dict[str, float]:
+def _with(name: str, values: Mapping[str, float]) -> str:
+    return f"{'with' if name in values else 'without'} a parameter {name}"
+
+
+def of_world(name: str) -> bool:
+    """Whether a parameter tells where bars or a rope are."""
+    return _WORLD.match(name) is not None
+
+
+def _counting(robot: HybridSystem) -> dict[str, float]:
     """Values of the robot's own parameters: where bars are does not count."""
-    return {name: value for name, value in swinger.robot.values.items() if not _WORLD.match(name)}
+    return {name: float(value) for name, value in robot.values.items() if not of_world(name)}
+
+
+def _digest(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    """Of what a file says of itself, and of all its numbers."""
+    digest = hashlib.blake2b(json.dumps(head, sort_keys=True).encode(), digest_size=16)
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()

@@ -182,6 +182,6 @@ def learn_impulses(robot: str | HybridSystem, effort: Effort, seed: int, progres
     swinger = Swinger(system)
     trials = timed("trials", 0.0, lambda: random_impulses(swinger, effort.trials, seed))
     soft = softest(trials)
-    nets = timed("committee", 0.3, lambda: committee(soft, swinger.limit, members=effort.members, seed=seed % 2**32))
+    nets = timed("committee", 0.3, lambda: committee(soft, swinger, members=effort.members, seed=seed % 2**32))
     good = GoodTrials(swinger, trials, rounds=effort.rounds, seed=seed)
     return Impulses(system, swinger, good, nets, int(trials.reached.sum()), len(soft), seconds)
