@@ -10,7 +10,7 @@ from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._collocation import Arc, Motion, collocate, cut
 from saltus.optimize._impulses import Ranges, Swinger, Trials, random_impulses
-from saltus.optimize._inverse import Committee, GoodTrials, committee, hits, softest
+from saltus.optimize._inverse import Asked, Committee, GoodTrials, committee, hits, softest
 from saltus.optimize._learn import Learned, hit_rates, learn_impulses
 from saltus.optimize._mixes import Mixes, Robustness, robustness
 from saltus.optimize._polish import Polished, polish
@@ -25,6 +25,7 @@ from saltus.robots import find_robot
 __all__ = [
     "RECIPES",
     "Arc",
+    "Asked",
     "Best",
     "Committee",
     "Discounted",

@@ -21,9 +21,11 @@ SOFTNESS = ("residual", "force")
 # Shares of a committee's data that train, validate and test it [yang2016, 7.3.2].
 SPLIT = (0.70, 0.15, 0.15)
 
-# An inverse is judged with impulses that begin so much too early or too late, as shares; polished ones bear more.
+# An inverse is judged with impulses that begin so much too early or too late, as shares. Polished ones are to bear as
+# much, but at least a time, s: a share of a begin that is nearly zero is nothing. They begin no earlier than that.
 OFF = (0.95, 1.0, 1.05)
-BORNE = (0.95, 0.975, 1.0, 1.025, 1.05)
+SHARE, LATE = 0.05, 0.010
+BORNE = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
 def softest(
@@ -186,7 +188,7 @@ class GoodTrials:
         for _ in range(self.rounds):
             changed = kept[:, None] + draw.normal(size=(len(kept), self.offspring, 3)) * spread
             pool = np.concatenate([kept, changed.reshape(-1, 3)])
-            pool[:, 0], pool[:, 2] = np.maximum(pool[:, 0], 0.0), np.maximum(pool[:, 2], 0.005)
+            pool[:, 0], pool[:, 2] = np.maximum(pool[:, 0], LATE), np.maximum(pool[:, 2], 0.005)
             pool[:, 1] = np.clip(pool[:, 1], -self.swinger.limit, self.swinger.limit)
             kept = pool[np.argsort(self._cost(pool, start, target))[: self.candidates]]
             spread *= 0.6
@@ -204,7 +206,8 @@ class GoodTrials:
     def _cost(self, pool: np.ndarray, start: float, target: float) -> np.ndarray:
         """Mean of what is left at the catch, J, over times that are off; a miss costs more the larger it is."""
         many = len(BORNE)
-        begin, size, length = pool[:, :1] * np.array(BORNE), np.repeat(pool[:, 1], many), np.repeat(pool[:, 2], many)
+        begin = pool[:, :1] + np.maximum(SHARE * pool[:, :1], LATE) * np.array(BORNE)
+        size, length = np.repeat(pool[:, 1], many), np.repeat(pool[:, 2], many)
         radius = self.sure * self.swinger.capture
         made = self.swinger.swing(start, begin.ravel(), size, length, bar=target, radius=radius)
         cost = np.where(made.reached, made.residual, 5.0 + 50.0 * np.nan_to_num(made.miss, posinf=10.0))
