@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 import saltus
 from saltus import robots
 from saltus._native import FLOATS, INTEGERS, compile_entry, ctypes_entry, pointer_to
-from saltus.contact import JointUnit, World, ladder
+from saltus.contact import JointUnit, World, ladder, rope
 from saltus.control import Axis, Constant, Encoder, Gripper, Hardware, Imu, Policy, Reach, Table
 from saltus.control._table import _digest as table_digest
 from saltus.control._table import grid_numbers, interpolated, nearest
@@ -33,6 +33,7 @@ from saltus.hybrid import HybridSystem
 from saltus.mechanism import Mechanism, Prismatic, Revolute
 from saltus.optimize import Discounted, RandomActions, _sweeping, train_table
 from saltus.robots._bars import between
+from saltus.studies import swings
 
 
 def trigonometry(x, out, n):
@@ -575,6 +576,18 @@ def test_where_there_are_no_bars_a_hand_closes_at_its_goal(robot, holds, goal, s
     assert np.hypot(*(end - place)) <= 0.03 + 1e-9
     assert not run.samples.inputs[-10:].any()
     assert run.check().ok
+
+
+def test_hand_over_hand_along_a_rope(tables):
+    robot = robots.brachiator(world=rope())
+    run = saltus.simulate(robot, controller=Policy(tables), until=4.0)
+    made = [swing for swing in swings(run) if swing.caught]
+    assert len(made) >= 3
+    assert run.final["x"] > 0.9
+    assert run.check().ok
+    alone = saltus.simulate(robot, controller=Policy(tables[0]), until=4.0)
+    assert len([event for event in alone.events if event.guard == "command"]) == 1
+    assert not alone.samples.inputs[-100:].any()
 
 
 def test_a_foot_that_sticks_holds_as_a_hand_does():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saltus._write import write
 from saltus.cli._app import app
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, forced, told

@@ -31,15 +31,15 @@ from saltus.control._table import beyond, interpolated
 from saltus.engine import _single as S
 from saltus.engine._single import BLOCK, call_move
 
-# In data: how many hands there are among bars (two, or none), their units; without bars that of what holds, and of the
-# grip that is to close at the goal, or -1; how many bars there are. Of the look ahead: how many inputs, and how many
-# may follow each; the limit, step length, steps, patience, what a full input costs, what its change and its reversal
-# cost; whether the input that a table keeps is taken as it is, whether two tables are mixed, and whether each serves
-# the other side too; the delay of a release; how near the bar a hand is asked to close. How many values of a table lie
-# before those after a positive input, or zero if there are no others. Addresses, as the bits of a number: of what looks
-# at the state, of the grid's numbers. Where tables and places of bars begin, and how many tables there are.
-HANDS, FIRST, SECOND, BARS, INPUTS, LIMIT, LENGTH, STEPS, PATIENCE, EFFORT, CHANGE, KEPT, DELAY = range(13)
-NEAR, REVERSAL, BLENDS, MIRRORS, OTHER, THEN, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(13, 25)
+# In data: the units of both hands; or of what holds and -1, or -1 twice; how many bars there are. Of the look ahead:
+# how many inputs, and how many may follow each; the limit, step length, steps, patience, what a full input costs, what
+# its change and its reversal cost; whether the input that a table keeps is taken as it is, whether two tables are
+# mixed, and whether each serves the other side too; the delay of a release; how near the bar a hand is asked to close.
+# How many values of a table lie before those after a positive input, or zero if there are no others. Addresses, as the
+# bits of a number: of what looks at the state, of the grid's numbers. Where tables and places of bars begin, and how
+# many tables there are.
+FIRST, SECOND, BARS, INPUTS, LIMIT, LENGTH, STEPS, PATIENCE, EFFORT, CHANGE, KEPT, DELAY = range(12)
+NEAR, REVERSAL, BLENDS, MIRRORS, OTHER, THEN, LOOK, WHOLE, REAL, TABLES, PLACES, TABLE = range(12, 24)
 
 # Of each hand: the address of its motion and of its parameters, and how many these are. Of each table: the hand that it
 # is for, where its goal is from it, addresses of its values and of its inputs.
@@ -186,7 +186,7 @@ def _look_ahead(t, m, data, hand, tx, ty, side, one, two, share):
     size = int(data[h + PARAMETERS])
     for k in range(size):
         p[k] = parameters[k]
-    if data[HANDS] > 0.0:
+    if data[BARS] > 0.0:
         p[size - 3], p[size - 2] = np.float32(side * tx), np.float32(ty)
     _fill(m, data, side)
     length, move = data[LENGTH], bits_of(data[h + MOVE])
@@ -273,12 +273,19 @@ def _choose(t, m, data, hand, tx, ty):
 
 
 @compiled
+def _first_table(data, hand):
+    """Where the first table for a hand is told; -1 if there is none."""
+    for k in range(int(data[TABLES])):
+        at = int(data[TABLE]) + ONE * k
+        if int(data[at + FOR]) == hand:
+            return at
+    return -1
+
+
+@compiled
 def _knows(data, hand):
     """Whether there is a table for a hand."""
-    found = False
-    for k in range(int(data[TABLES])):
-        found |= int(data[int(data[TABLE]) + ONE * k + FOR]) == hand
-    return found
+    return _first_table(data, hand) >= 0
 
 
 @compiled
@@ -298,29 +305,43 @@ def _both_hold(t, m, p, data, request):
 
 @compiled
 def _without_bars(t, m, status, data, request):
-    """The input for the only table, while what holds in it does; a grip is asked to close at the goal, only there."""
-    holding, free = int(data[FIRST]), int(data[SECOND])
-    if holding >= 0 and status[holding] != HOLDS:
-        m[HELD_BY] = 0.0
-        return 0.0
-    if m[HELD_BY] == 0.0:
-        m[HELD_BY] = 1.0
-        _begin(t, m)
-    if free >= 0:
-        goal = int(data[TABLE])
-        away = math.hypot(m[X2] - m[X1] - data[goal + TX], m[Y2] - m[Y1] - data[goal + TY])
-        request[free] = CLOSE if away <= data[NEAR] else RELEASE
-        if away <= data[NEAR] and status[free] == HOLDS:
-            _begin(t, m)
+    """The input while what holds does; of two hands the free one is asked to close at its goal, and only there."""
+    if data[SECOND] < 0.0:
+        if data[FIRST] >= 0.0 and status[int(data[FIRST])] != HOLDS:
+            m[HELD_BY] = 0.0
             return 0.0
-    return _choose(t, m, data, 0, 0.0, 0.0)
+        if m[HELD_BY] == 0.0:
+            m[HELD_BY] = 1.0
+            _begin(t, m)
+        return _choose(t, m, data, 0, 0.0, 0.0)
+    if m[HELD_BY] == 0.0:
+        m[HELD_BY] = data[int(data[TABLE]) + FOR] + 1.0
+        _begin(t, m)
+    hand = int(m[HELD_BY]) - 1
+    free = int(data[SECOND if hand == 0 else FIRST])
+    if status[int(data[FIRST if hand == 0 else SECOND])] != HOLDS:
+        # it may hang by the other one
+        m[HELD_BY] = 2.0 - hand if status[free] == HOLDS and _knows(data, 1 - hand) else m[HELD_BY]
+        _begin(t, m)
+        return 0.0
+    side = 1.0 if hand == 0 else -1.0
+    goal = _first_table(data, hand)
+    tx, ty = data[goal + TX], data[goal + TY]
+    away = math.hypot(side * (m[X2] - m[X1]) - tx, side * (m[Y2] - m[Y1]) - ty)
+    request[free] = CLOSE if away <= data[NEAR] else RELEASE
+    if away <= data[NEAR] and status[free] == HOLDS:
+        # it is there: the other hand is next
+        m[HELD_BY] = 2.0 - hand if _knows(data, 1 - hand) else m[HELD_BY]
+        _begin(t, m)
+        return 0.0
+    return _choose(t, m, data, hand, tx, ty)
 
 
 def law(t, x, status, memory, p, data, piece, u, request):
     m = memory
     call_control_at(bits_of(data[LOOK]), t, x, status, memory, p, data, piece, u, request)
     u[0] = 0.0
-    if data[HANDS] == 0.0:
+    if data[BARS] == 0.0:
         u[0] = m[INPUT] = _without_bars(t, m, status, data, request)
         return 0
     first, second = int(data[FIRST]), int(data[SECOND])

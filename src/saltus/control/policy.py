@@ -46,8 +46,9 @@ class Policy:
     nearest to the next bar, on either side if the robot is the same in a mirror; the free hand is asked to close near
     that bar. The model looks at the bar where it is; one that is too far from all goals is refused.
 
-    Where there are no bars one table is used, with its own goal, while what holds in it does. If the goal is a place
-    for a grip, that is asked to open where it is closed elsewhere, and to close there.
+    Where there are no bars, on a wall or along a rope, the free hand is asked to open where it is closed elsewhere, and
+    to close at the goal of the table of the hand that holds; then the other hand swings, if there is a table for that.
+    Tables of other modes are used while what holds in them does, one at a time.
 
     Tables of the recipe ``thesis`` keep an input for each state, which is given as it is.
 
@@ -214,22 +215,28 @@ class _Numbers:
         self.arrays: dict[int, np.ndarray] = {}
         self.names = self._hands()
 
+    @property
+    def among_bars(self) -> bool:
+        """Whether the robot has bars to swing to."""
+        return "bar0_x" in self.system.values and self.tables[0].holds is not None
+
     def _hands(self) -> list[str]:
-        """Both hands of a robot among bars; none where there are no bars, or nothing holds."""
-        first, system = self.tables[0], self.system
-        if first.holds is None or "bar0_x" not in system.values:
-            if len(self.tables) > 1:
-                raise InputError(f"policy: several tables are for robots among bars, and {system.name} is none")
-            if "rope_y" in system.values:
-                raise InputError(f"policy: tables have places as goals, and {system.name} hangs on a rope")
-            return []
+        """Both hands of a robot that goes from one to the other; none where one mode is all that there is."""
+        system = self.system
         grips = [unit.name for unit in system.units if isinstance(unit, Grip)]
-        if len(grips) != 2:
-            raise InputError(f"policy: tables of hands among bars are for robots with two grips, and not {system.name}")
-        for table in self.tables:
-            if table.goal is None:
-                raise InputError("policy: tables of hands among bars have a place as their goal")
-        return grips
+        swings = len(grips) == 2 and all(
+            table.goal is not None and {table.holds, table.goal.point} == {*grips} for table in self.tables
+        )
+        if swings:
+            return grips
+        if self.among_bars:
+            raise InputError(
+                "policy: among bars tables are for robots with two grips, of which one holds and the other has a place "
+                f"as its goal; {system.name} has {len(grips)}, and given is {self.tables[0]!r}"
+            )
+        if len(self.tables) > 1:
+            raise InputError("policy: several tables are for the two hands of a robot, each with a place as its goal")
+        return []
 
     def control(self) -> Control:
         policy, system = self.policy, self.system
@@ -259,10 +266,9 @@ class _Numbers:
             data[place] = self._address(numbers, place)
         size = self._put_hands(data)
         self._put_tables(data)
-        if self.names:
+        self._put_units(data)
+        if self.among_bars:
             self._put_bars(data)
-        else:
-            self._put_held(data)
         memory = P.ROOM + S.ROWS * BLOCK // 2 + (size + 1) // 2
         return Control(
             kind=SAMPLED, address=P.entry().place, alive=tuple(self.alive), data=np.array(data),
@@ -279,11 +285,12 @@ class _Numbers:
         """What sees both hands' places, coordinates and rates."""
         m = self.system.mechanism
         names = [axis.name for axis in self.tables[0].axes[:2]]
-        points = self.names or self._held()
-        hands = [m.points[name].position for name in points] or [ca.SX.zeros(4)]
+        units = {unit.name: unit for unit in self.system.units}
+        hands = [units[name].point.position for name in self.names] or [ca.SX.zeros(4)]  # type: ignore[attr-defined]
         places, rates = [m.index(name) for name in names], [m.velocity_index(name) for name in names]
         seen = ca.vertcat(*hands, m.q[places], m.v[rates])
-        look = compiled_control(self.system.once("policy: look", lambda: seeing(nothing, self.system, "policy", seen)))
+        words = f"policy: look at {names} {self.names}"
+        look = compiled_control(self.system.once(words, lambda: seeing(nothing, self.system, "policy", seen)))
         self.alive.append(look.alive)
         return double_bits(look.address)
 
@@ -342,10 +349,17 @@ class _Numbers:
             kept = 0.0 if table.actions is None else self._address(table.actions, len(data) + P.ACTIONS)
             data += [hand, x, y, values, kept]
 
+    def _put_units(self, data: list[float]) -> None:
+        """Both hands; or what holds, if anything does."""
+        units, first = [unit.name for unit in self.system.units], self.tables[0]
+        if self.names:
+            data[P.FIRST], data[P.SECOND] = (units.index(name) for name in self.names)
+        elif first.holds is not None:
+            data[P.FIRST] = units.index(first.holds)
+        if self.names and not self.among_bars and first.goal is not None:
+            data[P.NEAR] = first.goal.radius
+
     def _put_bars(self, data: list[float]) -> None:
-        data[P.HANDS] = len(self.names)
-        units = [unit.name for unit in self.system.units]
-        data[P.FIRST], data[P.SECOND] = (units.index(name) for name in self.names)
         places = {name: k for k, name in enumerate(self.system.values)}
         data[P.PLACES] = len(data)
         count = 0
@@ -374,21 +388,6 @@ class _Numbers:
                     f"{goal.y:g} m: that is {away:.3g} m off, and {self.policy.far:g} m are allowed (far); train a "
                     "table for that bar"
                 )
-
-    def _held(self) -> list[str]:
-        """Points of what holds and of the grip that is to get to the goal, where there are no bars."""
-        table, units = self.tables[0], {unit.name: unit for unit in self.system.units}
-        if table.goal is None or table.holds is None or not isinstance(units.get(table.goal.point), Grip):
-            return []
-        return [units[table.holds].point.name, table.goal.point]  # type: ignore[attr-defined]
-
-    def _put_held(self, data: list[float]) -> None:
-        """What holds while the only table is used, and the grip that is to close at its goal, if there is one."""
-        table, units = self.tables[0], [unit.name for unit in self.system.units]
-        if table.holds is not None:
-            data[P.FIRST] = units.index(table.holds)
-        if self._held() and table.goal is not None:
-            data[P.SECOND], data[P.NEAR] = units.index(table.goal.point), table.goal.radius
 
 
 CONTROLLER = Policy
