@@ -22,9 +22,9 @@ from saltus import robots
 from saltus._native import FLOATS, INTEGERS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import JointUnit, World, ladder, rope
 from saltus.control import Axis, Constant, Encoder, Gripper, Hardware, Imu, Policy, Reach, Table
+from saltus.control._grid import grid_numbers, interpolated, nearest
+from saltus.control._policy_numbers import same_in_a_mirror
 from saltus.control._table import _digest as table_digest
-from saltus.control._table import grid_numbers, interpolated, nearest
-from saltus.control.policy import _same_in_a_mirror
 from saltus.engine import _single as S
 from saltus.engine._reduced import reduced
 from saltus.engine._single import BLOCK, Aim, Block, sincos_single
@@ -796,7 +796,7 @@ def leaning(aside):
 
 
 def test_only_robots_that_are_the_same_in_a_mirror_get_mirrored_tables():
-    assert _same_in_a_mirror(small())
-    assert _same_in_a_mirror(Reach(robots.brachiator(), ("A", (0.55, 0.0)), holds="B"))
-    assert _same_in_a_mirror(leaning(0.0))
-    assert not _same_in_a_mirror(leaning(0.1))
+    assert same_in_a_mirror(small())
+    assert same_in_a_mirror(Reach(robots.brachiator(), ("A", (0.55, 0.0)), holds="B"))
+    assert same_in_a_mirror(leaning(0.0))
+    assert not same_in_a_mirror(leaning(0.1))

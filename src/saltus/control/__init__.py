@@ -9,6 +9,7 @@ from saltus import registry
 from saltus.control._current import Current
 from saltus.control._encoder import Encoder
 from saltus.control._function import Compiled, Continuous, Sampled
+from saltus.control._grid import Axis
 from saltus.control._gripper import Gripper
 from saltus.control._hardware import Hardware
 from saltus.control._imu import Imu
@@ -18,7 +19,7 @@ from saltus.control._motor import Motor
 from saltus.control._protocol import Controller
 from saltus.control._reach import Reach
 from saltus.control._symbolic_linear import SymbolicLinear, controllability_determinant, symbolic_linear
-from saltus.control._table import Axis, Place, Table
+from saltus.control._table import Place, Table
 from saltus.control._track import Track
 from saltus.control.arm_swing import ArmSwing
 from saltus.control.constant import Constant

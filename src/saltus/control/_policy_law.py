@@ -26,8 +26,8 @@ from saltus._native import (
 )
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, RELEASE
-from saltus.control import _table as T
-from saltus.control._table import beyond, interpolated
+from saltus.control import _grid as T
+from saltus.control._grid import beyond, interpolated
 from saltus.engine import _single as S
 from saltus.engine._single import BLOCK, call_move
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from saltus._native import function_digest
 from saltus.control._goal_search import least
+from saltus.control._grid import Axis, check_axes
 from saltus.control._protocol import finite
-from saltus.control._table import Axis, Place, check_axes
+from saltus.control._table import Place
 from saltus.engine._emit import straight_line
 from saltus.engine._reduced import Reduced, reduced
 from saltus.engine._single import Aim

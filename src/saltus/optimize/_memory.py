@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from saltus.control._table import MOST_STATES, Axis
+from saltus.control._grid import MOST_STATES, Axis
 from saltus.errors import InputError
 from saltus.optimize._recipes import Discounted, RandomActions
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._native import pointer_to
+from saltus.control._grid import Axis, grid_numbers
 from saltus.control._reach import Reach
-from saltus.control._table import Axis, grid_numbers
 from saltus.engine._single import BLOCK, Block
 from saltus.optimize import _sweeps as W
 from saltus.optimize._recipes import Discounted, RandomActions, Sweep

@@ -21,8 +21,8 @@ from saltus._native import (
     files_digest,
     never_inline,
 )
-from saltus.control import _table as T
-from saltus.control._table import between, beyond, place_on
+from saltus.control import _grid as T
+from saltus.control._grid import between, beyond, place_on
 from saltus.engine import _single as S
 from saltus.engine._single import BLOCK, call_move
 

@@ -12,9 +12,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus.control._grid import Axis
 from saltus.control._hands import one_motor
 from saltus.control._reach import Reach
-from saltus.control._table import Axis, Table
+from saltus.control._table import Table
 from saltus.engine._reduced import Reduced
 from saltus.engine._single import Aim
 from saltus.errors import InputError
