@@ -222,7 +222,9 @@ def test_a_begin_of_which_a_share_is_nothing_is_told():
     what = next(one for one in DISTURBANCES if one.timing)
     assert timing_note(what, Impulse(begin=0.004)) == "5% of its begin is 0.2 ms"
     assert timing_note(what, Impulse(begin=0.03)) == ""
-    assert timing_note(next(one for one in DISTURBANCES if one.late), Impulse(begin=0.0)) == ""
+    late = next(one for one in DISTURBANCES if one.late)
+    assert timing_note(late, Impulse(begin=0.0)) == "what would come before letting go is lost"
+    assert timing_note(late, Impulse(begin=0.02)) == timing_note(late, None) == ""
 
 
 def test_an_impulse_has_one_forward_swing(found):
@@ -317,6 +319,15 @@ def test_what_was_not_caught_is_told_so_and_is_never_a_number(found, of_tables, 
     for one in comparison.numbers(missed):
         if "caught," in one.what or "residual" in one.what:
             assert one.verdict == "not reproducible"
+
+
+def test_back_at_the_bar_that_it_left_is_not_caught(found):
+    one = found.runs["energy", "swing"]
+    back = replace(one, swing=replace(one.swing, bar=0))
+    assert one.caught
+    assert not back.caught
+    assert back.time is back.residual is None
+    assert back.told.startswith("not caught, but back at the bar that it left")
 
 
 def test_torques_are_drawn_up_to_the_limit_of_the_motor():

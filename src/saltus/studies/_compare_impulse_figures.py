@@ -51,7 +51,7 @@ def strobes_figure(rows: Mapping[str, Mapping[float, Shown]], title: str) -> Fig
         places = figure.subplots(len(rows), wide, sharex=True, sharey=True, squeeze=False)
         for line, (name, runs) in zip(places, rows.items(), strict=True):
             for axes, (target, one) in zip(line, runs.items(), strict=True):
-                end = one.end if one.caught else MISSED
+                end = one.end if one.caught else min(MISSED, one.end)
                 times = np.append(np.arange(one.run.start_time, end, FLASH), end)
                 _postures(axes, one.run.system, one.run.at(times), [shade(k, len(times)) for k in range(len(times))])
                 told = "missed" if one.time is None else f"after {one.time:.2f} s"

@@ -141,10 +141,14 @@ class Wrong:
 
 
 def timing_note(what: Disturbance, impulse: Impulse | None) -> str:
-    """What is to be said of times that are off by a share, where the begin is so near to zero that it is nothing."""
-    if impulse is None or not what.timing or what.timing * impulse.begin >= NOTHING:
+    """What is to be said of times that are off, where the begin is so near to zero that they are not, or are lost."""
+    if impulse is None:
         return ""
-    return f"{what.timing:.0%} of its begin is {1e3 * what.timing * impulse.begin:.2g} ms"
+    if what.timing and what.timing * impulse.begin < NOTHING:
+        return f"{what.timing:.0%} of its begin is {1e3 * what.timing * impulse.begin:.2g} ms"
+    if what.late > impulse.begin:
+        return "what would come before letting go is lost"
+    return ""
 
 
 def makers(tables: Tables, answers: Mapping[str, Impulse]) -> dict[str, Callable[[Disturbance, SwingMixes, str], Any]]:

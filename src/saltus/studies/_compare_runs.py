@@ -22,7 +22,7 @@ from saltus.studies._catches import CATCHES, Caught
 from saltus.studies._compare_learning import FAR, NEAR, SPACING, UP, Impulses, Tables
 from saltus.studies._compare_torque import TorqueUse, torque_use
 from saltus.studies._swing_mixes import SwingMixes
-from saltus.studies._swing_tasks import _named, bar_parameters, ended_by_catch, find_task, hand_places
+from saltus.studies._swing_tasks import _named, bar_parameters, ended_by_catch, find_task, hand_places, last_bar
 from saltus.studies._swing_trials import try_swings
 from saltus.studies._swings import Swing, swings
 
@@ -63,18 +63,18 @@ class Shown:
 
     @property
     def caught(self) -> bool:
-        """Whether it ended in a catch."""
-        return self.swing is not None and self.swing.caught
+        """Whether it ended in a catch of the last bar: one that swings back to the bar that it left has not."""
+        return self.swing is not None and self.swing.caught and self.swing.bar == last_bar(self.run.system)
 
     @property
     def time(self) -> float | None:
         """How long it took to the catch, s; None if there was none."""
-        return self.swing.time if self.swing is not None and self.swing.caught else None
+        return self.swing.time if self.swing is not None and self.caught else None
 
     @property
     def residual(self) -> float | None:
         """Kinetic energy that was lost in the catch, J; None if there was none."""
-        return self.swing.residual if self.swing is not None and self.swing.caught else None
+        return self.swing.residual if self.swing is not None and self.caught else None
 
     @property
     def told(self) -> str:
@@ -82,6 +82,8 @@ class Shown:
         one = self.swing
         if one is None or not one.caught:
             return f"not caught within {self.run.end_time:g} s"
+        if not self.caught:
+            return f"not caught, but back at the bar that it left after {one.time:.2f} s"
         back = f"{one.back_swings} back-swing{'' if one.back_swings == 1 else 's'}"
         return f"caught after {one.time:.2f} s with {one.residual:.2f} J, from {one.approach}, {back}"
 
@@ -190,9 +192,9 @@ def impulse_up(robot: str | HybridSystem, impulse: Impulse) -> Scope:
 def impulse_on_ladder(robot: str | HybridSystem, impulse: Impulse) -> Scope:
     """An impulse that is right for a swing, on a ladder: how many bars further it leads."""
     name, values = _named(robot)
-    # the hand behind begins on the first bar, the other on the second
     run = simulate(put(name, ladder(SPACING, BARS), **values), controller=impulse, until=SHORT)
-    made = sum(one.caught and one.time <= FORWARD for one in swings(run))
+    # hands begin on the first and the second bar, and may come back to them
+    made = len({one.bar for one in swings(run) if one.bar is not None and one.bar > 1 and one.time <= FORWARD})
     return Scope(made >= BARS - 2, f"{made} of {BARS - 2} bars further")
 
 

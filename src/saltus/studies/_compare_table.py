@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from saltus.studies._compare import CONTROLLERS, SHORT_NAMES, Comparison, mixes_for
 from saltus.studies._compare_mixes import DISTURBANCES, Disturbance, Rate, timing_note
-from saltus.studies._compare_printed import FAMILIES, printed
+from saltus.studies._compare_printed import FAMILIES, NOTHING, printed
 from saltus.studies._compare_runs import TASKS, Shown
 
 Rows = tuple[Sequence[str], Sequence[Sequence[str]]]
@@ -72,8 +72,10 @@ def _cells(found: Comparison, row: str, told: Told) -> list[str]:
     made = []
     for family, (ours, own) in FAMILIES.items():
         mine, theirs = told(found, ours), None if own is None else told(found, own)
-        words = ("-" if mine is None else mine) + ("" if theirs is None else f" ({_OWN[str(own)]} {theirs})")
-        made.append(f"{printed(row, family)} | {words}" if row else words)
+        words = (NOTHING if mine is None else mine) + ("" if theirs is None else f" ({_OWN[str(own)]} {theirs})")
+        made.append(
+            words if not row or words == printed(row, family) == NOTHING else f"{printed(row, family)} | {words}"
+        )
     return made
 
 

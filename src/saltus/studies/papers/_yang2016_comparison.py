@@ -9,7 +9,7 @@ from saltus.studies._compare import compared
 from saltus.studies._compare_figures import RATES_CAPTION, rates_figure, torque_figure, torques_caption
 from saltus.studies._compare_mixes import DISTURBANCES, timing_note
 from saltus.studies._compare_printed import FAMILIES, NOTHING, printed, said
-from saltus.studies._compare_runs import TASKS
+from saltus.studies._compare_runs import TASKS, Shown
 from saltus.studies._compare_table import NOTE
 from saltus.studies._compare_torque import TorqueUse
 from saltus.studies.papers._yang2016_chapter import (
@@ -20,7 +20,7 @@ from saltus.studies.papers._yang2016_chapter import (
     near,
     robustness,
 )
-from saltus.studies.papers._yang2016_learned import SEED, effort_of, impulses_of, mixes_of, tables_of
+from saltus.studies.papers._yang2016_learned import SEED, effort_of, impulses_of, mixes_of, tables_of, tried
 from saltus.studies.papers._yang2016_tables import CALM
 
 WHERE = "7.5, table"
@@ -58,10 +58,15 @@ def _residuals(found: Comparison) -> list[Number]:
                 Number(
                     WHERE, f"residual kinetic energy, {family}{_way(name)}", printed("residual", family),
                     "not caught" if left is None else left, judged(met, done=one.caught, own=name == own), unit="J",
-                    note=one.told,
+                    note=_told(found, name, one),
                 )
             )  # fmt: skip
     return made
+
+
+def _told(found: Comparison, name: str, one: Shown) -> str:
+    """What became of a run, and how the thesis' recipe was tried."""
+    return f"{one.told}; {tried(found.effort)}" if name == "dp_thesis" else one.told
 
 
 def _way(name: str) -> str:
@@ -105,7 +110,7 @@ def _rates(found: Comparison) -> list[Number]:
                     plain, (share, low, high) = found.runs[name, task], one.interval
                     notes = [
                         f"{share:.1%}, 95 % interval {100 * low:.1f} to {100 * high:.1f} %",
-                        f"with nothing off: {plain.told}", timing_note(what, found.answers.get(name)),
+                        timing_note(what, found.answers.get(name)), f"with nothing off: {_told(found, name, plain)}",
                     ]  # fmt: skip
                     made.append(
                         Number(

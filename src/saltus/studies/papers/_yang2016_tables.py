@@ -31,7 +31,7 @@ from saltus.studies.papers._yang2016_chapter import (
     stands,
     yes,
 )
-from saltus.studies.papers._yang2016_learned import SEED, effort_of, mixes_of, tables_of
+from saltus.studies.papers._yang2016_learned import SEED, effort_of, mixes_of, tables_of, tried
 from saltus.studies.papers._yang2016_pendulum import Pendulum
 
 KINDS = {"thesis": "thesis' recipe", "ours": "ours"}
@@ -64,8 +64,7 @@ class Found:
     @property
     def tried(self) -> str:
         """With how much less than the thesis its own recipe was tried."""
-        e = self.effort
-        return f"tried with {e.thesis_grid}⁴ states and {e.thesis_sweeps} sweeps; the thesis has 100⁴ and 1000"
+        return tried(self.effort)
 
     def note(self, kind: str, one: Shown) -> str:
         """What became of a run, and how its recipe was tried."""
