@@ -260,6 +260,7 @@ def test_ends_over_starts_have_a_row_for_each_start(found):
         # those that are right on time, early and late
         assert one.count_off == 2 * one.good
         assert 0 <= one.good_off <= one.count_off
+        assert 0 <= one.slight <= one.count_off
     assert STARTS["committee"] == pytest.approx(np.arange(-60, -39) / 100)
     assert pytest.approx([0.4, 0.425, 0.45, 0.475, 0.5, 0.525, 0.55]) == TARGETS
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from saltus.control import Impulse
 from saltus.studies._compare_learning import FAR, NEAR, SPACING, Impulses
+from saltus.studies._compare_mixes import NOTHING, TIMING
 from saltus.studies._compare_runs import to_bars
 
 # What inverses are asked [yang2016, 7.3.3], m: starts at every centimetre, targets at every 2.5 cm. Nets answer at
@@ -21,7 +22,7 @@ STARTS = {
 }
 
 # Shares of the begin that answers are to bear.
-BEGINS = (0.95, 1.0, 1.05)
+BEGINS = (1 - TIMING, 1.0, 1 + TIMING)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Queries:
         How many answers there were, and how many of them caught a bar at the target.
     count_off, good_off
         The same, begun too early and too late, of those that were good on time.
+    slight
+        Of those, how many begin so near to letting go that a share of that is nothing.
     residual
         The mean of what is left at good catches, J; None if there was none.
     ends
@@ -48,6 +51,7 @@ class Queries:
     good: int
     count_off: int
     good_off: int
+    slight: int
     residual: float | None
     ends: np.ndarray = field(repr=False, compare=False)
 
@@ -63,7 +67,9 @@ class Queries:
         """For JSON."""
         return {
             "starts": list(self.starts), "targets": TARGETS.tolist(), "count": self.count, "good": self.good,
-            "mean_residual": self.residual, "begun_5_percent_off": {"count": self.count_off, "good": self.good_off},
+            "mean_residual": self.residual, "begun_5_percent_off": {
+                "count": self.count_off, "good": self.good_off, "by_less_than_1_ms": self.slight
+            },
             "ends": self.ends.tolist(),
         }  # fmt: skip
 
@@ -78,9 +84,10 @@ def queried(impulses: Impulses, name: str) -> Queries:
     ends = np.where(np.isfinite(ends), ends, impulses.swinger.swing(*given.T).x)
     right = caught[:, 1]
     off, soft = caught[right][:, [0, 2]], residual[right, 1]
+    slight = 2 * sum(TIMING * one.begin < NOTHING for one, good in zip(asked, right, strict=True) if good)
     return Queries(
-        starts, right.size, int(right.sum()), off.size, int(off.sum()), float(soft.mean()) if soft.size else None,
-        ends.reshape(len(starts), len(TARGETS)),
+        starts, right.size, int(right.sum()), off.size, int(off.sum()), slight,
+        float(soft.mean()) if soft.size else None, ends.reshape(len(starts), len(TARGETS)),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saltus.studies import Comparison, Correction, Drawing, Number
-from saltus.studies._compare import compared
+from saltus.studies._compare import USED_WITH, compared
 from saltus.studies._compare_figures import RATES_CAPTION, rates_figure, torque_figure, torques_caption
 from saltus.studies._compare_mixes import DISTURBANCES, timing_note
 from saltus.studies._compare_printed import FAMILIES, NOTHING, printed, said
@@ -81,7 +81,9 @@ def _scopes(found: Comparison) -> list[Number]:
                 claim = said(what, family)
                 verdict = "corrected"
                 if claim is not None:
-                    verdict = judged(one.done == claim, done=one.done or not claim, own=name == own)
+                    # who does not even swing does not show that it cannot do more
+                    done = one.done or (not claim and found.runs[name, "swing"].caught)
+                    verdict = judged(one.done == claim, done=done, own=name == own)
                 made.append(
                     Number(
                         WHERE, f"scope of {family}{_way(name)}: {what}", _published(what, family),
@@ -140,7 +142,7 @@ def _complexity(found: Comparison) -> list[Number]:
                         "not caught" if one is None else one.switches,
                         verdict if swing or one is None else "corrected", unit="1/s",
                         note="" if one is None else f"{one.reversals:.2f} reversals/s, of them {one.chatter:.2f} "
-                        f"chatter/s; total variation {one.variation:.0f} N m/s",
+                        f"chatter/s; total variation {one.variation:.0f} N m/s; mean of caught runs, {USED_WITH}",
                     )
                 )  # fmt: skip
     return made

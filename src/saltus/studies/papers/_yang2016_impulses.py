@@ -14,7 +14,7 @@ from saltus.studies import Correction, Drawing, Number
 from saltus.studies._compare_figures import SHOWN, figures_of_impulses
 from saltus.studies._compare_impulse_figures import SLICE, forces_of
 from saltus.studies._compare_learning import FAR, NEAR, SPACING, Effort, Impulses
-from saltus.studies._compare_mixes import DISTURBANCES, TIMING, timing_note
+from saltus.studies._compare_mixes import NOTHING, TIMING
 from saltus.studies._compare_printed import printed
 from saltus.studies._compare_queries import TARGETS, Queries, queried
 from saltus.studies._compare_runs import Shown, nominal, to_targets
@@ -154,16 +154,10 @@ def _answers(found: Found) -> list[Number]:
                 printed("impulse timing ±5 %", "impulses"), f"{one.good_off} of {one.count_off}",
                 robustness(False, one.good_off, one.count_off, done=one.good > 0, own=own),
                 note=f"at least {BORNE:.0%}: {yes(borne(one.good_off, one.count_off))}"
-                + _off_by_nothing(found.answers[kind]),
+                + (f"; {one.slight} of them are off by less than {1e3 * NOTHING:g} ms" if one.slight else ""),
             ),
         ]  # fmt: skip
     return made
-
-
-def _off_by_nothing(answer: Impulse) -> str:
-    what = next(one for one in DISTURBANCES if one.timing)
-    note = timing_note(what, answer)
-    return f"; from -55 to 55 cm {note}" if note else ""
 
 
 def _swings(found: Found) -> list[Number]:

@@ -199,9 +199,10 @@ def _seen(found: Found) -> list[Number]:
         passes = over[0] if over else free.end
         made += [
             Number(
-                "7.2.4, figure 7.3", f"{RUNS['free']}, {name}: how often the elbow goes past 180 degrees",
-                "overhand at 5.5 s", len(over), judged(bool(over), done=free.caught, own=own),
-                note=(f"last at {over[-1]:.2f} s; " if over else "") + found.note(kind, free),
+                "7.2.4, figure 7.3", f"{RUNS['free']}, {name}: when the elbow last goes past 180 degrees",
+                "5.5 s, overhand", over[-1] if over else "never",
+                judged(bool(over) and near(over[-1], 5.5), done=free.caught, own=own), unit="s",
+                note=f"{len(over)} times in all; {found.note(kind, free)}",
             ),
             Number(
                 "7.2.4, figure 7.7", f"{RUNS['stopped']}, {name}: how often the elbow goes past 180 degrees",
@@ -211,8 +212,8 @@ def _seen(found: Found) -> list[Number]:
             Number(
                 "7.2.4, figures 7.5, 7.9", f"energy with and without joint limits the same until, {name}", "5.5 s",
                 apart, judged(apart >= passes - 0.02, done=free.caught and stopped.caught, own=own), unit="s",
-                note=f"without limits the elbow {'goes past 180 degrees' if over else 'ends'} at {passes:.2f} s; more "
-                f"than {SAME_ENERGY:g} J is not the same",
+                note=f"without limits {'the elbow goes past 180 degrees' if over else 'it ends'} at {passes:.2f} s; "
+                f"more than {SAME_ENERGY:g} J is not the same; with limits {found.note(kind, stopped)}",
             ),
             Number(
                 "7.2.5, figure 7.12", f"{RUNS['swing']}, {name}: rate of the hand that holds at the catch", "negative",
