@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,9 @@ import typer
 from saltus._write import write
 from saltus.cli._app import app
 from saltus.cli._experiment import Parameters, changed_robot
-from saltus.cli._report import asked_report
+from saltus.cli._report import asked_report, may_overwrite
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_table
+from saltus.errors import InputError
 
 if TYPE_CHECKING:
     from saltus.show import Document
@@ -42,21 +44,27 @@ def compare_command(
     from saltus.studies import Effort, compare_controllers
     from saltus.studies._compare import check
     from saltus.studies._compare_figures import comparison_figures
-    from saltus.studies._swing_tasks import find_task, placed
+    from saltus.studies._compare_learning import check_robot
 
-    report = asked_report(context)
     effort = Effort(grid=grid, thesis_grid=thesis_grid, thesis_sweeps=thesis_sweeps, trials=trials)
     check(seed, mixes, effort)
     system = changed_robot(robot, set_, None, None)
-    placed(system, find_task("swing"))  # refused before any work
-    folder(out)
+    # all that can be refused is refused before any work
+    check_robot(system, effort)
+    _can_write(folder(out))
+    file = _file(out, robot)
+    if file.exists() and not may_overwrite(context, file):
+        raise InputError(f"{file} exists already; --force writes over it")
+    report = asked_report(context)
+    if report is not None:
+        _can_write(report.path.parent)
     with Progress(1.0, quiet=as_json, doing="comparing:") as show:
         found = compare_controllers(
             system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
         )
     with Progress(quiet=as_json, doing="drawing"):
         figures = comparison_figures(found)
-        files = _write(found, figures, out, f"{robot}-compare")
+        files = _write(found, figures, file)
         if report is not None:
             _report(report.begin(f"{robot}: three controllers compared"), found, figures)
     if as_json:
@@ -67,29 +75,46 @@ def compare_command(
         print(f"wrote {path}")
 
 
+def _file(out: Path, robot: str) -> Path:
+    return out / f"{robot}-compare.json"
+
+
+def _can_write(where: Path) -> None:
+    """Refuse a folder in which no file can be made, whatever its rights say."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=where, prefix=".saltus-"):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write to {where}: {error.strerror}") from None
+
+
 def _print(found: Comparison, robot: str) -> None:
-    from saltus.studies._compare_table import rates, summary
+    from saltus.studies._compare_table import NOTE, RATES_TITLE, rates, summary
 
     print_table(*summary(found), f"{robot}: thesis | ours, seed {found.seed}")
-    print_table(*rates(found), f"held-out mixes that were caught, {found.mixes} each, with 95 % intervals")
+    print(f"{NOTE}\n")
+    print_table(*rates(found), RATES_TITLE)
 
 
-def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], out: Path, name: str) -> list[Path]:
+def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], file: Path) -> list[Path]:
     from saltus.show import save_figure
 
-    file = out / f"{name}.json"
     write(file, json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False).encode())
     return [
         file,
-        *(path for what, (figure, _) in figures.items() for path in save_figure(figure, out, f"{name}-{what}")),
+        *(
+            path
+            for what, (figure, _) in figures.items()
+            for path in save_figure(figure, file.parent, f"{file.stem}-{what}")
+        ),
     ]
 
 
 def _report(document: Document, found: Comparison, figures: Mapping[str, tuple[Any, str]]) -> None:
-    from saltus.studies._compare_table import rates, summary
+    from saltus.studies._compare_table import NOTE, RATES_TITLE, rates, summary
 
-    document.table("Thesis | ours", *summary(found))
-    document.table("Held-out mixes that were caught, with 95 % intervals", *rates(found))
+    document.table("Thesis | ours", *summary(found), note=NOTE)
+    document.table(RATES_TITLE, *rates(found))
     document.figures("Figures", list(figures.values()))
     parameters = found.tables.robot.mechanism.parameters
     values = [(name, value, parameters[name].unit) for name, value in found.tables.robot.values.items()]

@@ -88,7 +88,7 @@ def command(words: Sequence[str]) -> str:
         elif word not in ("--force", "--json") and not word.startswith("--report="):
             kept.append(word)
     # what was written is there now
-    keeps = {"optimize", "trade", "train", "--animation", "--view"} & set(kept)
+    keeps = {"compare", "optimize", "trade", "train", "--animation", "--view"} & set(kept)
     again = ["--force"] if keeps and "--resume" not in kept else []
     plugins = os.environ.get("SALTUS_PLUGINS")
     setting = f"SALTUS_PLUGINS={shlex.quote(plugins)} " if plugins else ""

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-import math
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from saltus.control import Energy
+from saltus.control import Energy, Impulse
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
-from saltus.studies._compare_learning import SPACING, Effort, Impulses, Progress, Tables, learn_impulses, learn_tables
-from saltus.studies._compare_mixes import DISTURBANCES, Rate, makers, rate
+from saltus.studies._compare_learning import (
+    SPACING,
+    Effort,
+    Impulses,
+    Progress,
+    Tables,
+    check_robot,
+    learn_impulses,
+    learn_tables,
+)
+from saltus.studies._compare_mixes import DISTURBANCES, KICKED, Rate, makers, rate
+from saltus.studies._compare_queries import Queries, answered, queried
 from saltus.studies._compare_runs import (
-    NO_LADDER,
-    NO_SWING_UP,
     Scope,
     Shown,
+    along_rope,
     as_scope,
-    energy_on_rope,
+    impulse_on_ladder,
+    impulse_up,
     impulses_on_rope,
     ladders,
     nominal,
-    policy_on_rope,
-    to_bars,
 )
 from saltus.studies._compare_torque import TorqueUse, torque_use
 from saltus.studies._swing_trials import SwingTrials
@@ -36,12 +44,11 @@ CONTROLLERS = {
     "dp_thesis": "dynamic programming, thesis' recipe",
     "impulse": "impulses, polished",
     "committee": "impulses, committee of nets",
-    "energy": "energy",
+    "energy": "energy, ours",
 }
-
-# Queries of an inverse [yang2016, 7.3.3]: starts and targets, m; shares of the begin that it is to bear.
-STARTS, TARGETS = np.linspace(-0.60, -0.40, 11), np.linspace(0.40, 0.55, 7)
-BEGINS = (0.95, 1.0, 1.05)
+SHORT_NAMES = {
+    "dp": "DP", "dp_thesis": "DP, thesis", "impulse": "impulse", "committee": "nets", "energy": "energy, ours"
+}  # fmt: skip
 
 # Mixes over which the use of torque is averaged: the first that were caught, of each task.
 USED, USED_WITH = 10, "torque ±10 %"
@@ -50,49 +57,7 @@ USED, USED_WITH = 10, "torque ±10 %"
 FEWER = {"dp_thesis": 3, "committee": 3}
 
 # Shares of the whole that are behind when each part begins.
-_BEHIND = {"tables": 0.0, "impulses": 0.45, "runs": 0.55, "mixes": 0.65}
-
-
-@dataclass(frozen=True)
-class Queries:
-    """How well an inverse of impulses answers: every start with every target, on time, and begun early and late.
-
-    ``ends`` has a row for each start, m: where the hand caught the bar; of the committee where it came to its level
-    again. Not a number where it did not.
-    """
-
-    count: int
-    good: int
-    count_off: int
-    good_off: int
-    residual: float
-    ends: np.ndarray = field(repr=False, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "count": self.count, "good": self.good, "mean_residual": self.residual,
-            "begun_5_percent_off": {"count": self.count_off, "good": self.good_off},
-        }  # fmt: skip
-
-
-def queried(impulses: Impulses, inverse: Any) -> Queries:
-    """Ask an inverse for every start and target, and run what it answers exactly, to a bar at the target."""
-    pairs = [(float(start), float(target)) for start in STARTS for target in TARGETS]
-    asked = [inverse.impulse(*pair) for pair in pairs]
-    good, residual, ends = to_bars(impulses.robot, impulses.swinger, pairs, asked, BEGINS)
-    if inverse is not impulses.good:
-        # [yang2016, 7.20] has the place where the hand is on its level again, whether there is a bar or not
-        given = np.array(
-            [(start, one.begin, one.size, one.length) for (start, _), one in zip(pairs, asked, strict=True)]
-        )
-        ends = impulses.swinger.swing(*given.T).x
-    right, off = good[:, 1], good[:, [0, 2]]
-    soft = residual[right, 1]
-    return Queries(
-        right.size, int(right.sum()), off.size, int(off.sum()), float(soft.mean()) if soft.size else math.nan,
-        ends.reshape(len(STARTS), len(TARGETS)),
-    )  # fmt: skip
+_BEHIND = {"impulses": 0.0, "tables": 0.08, "runs": 0.55, "mixes": 0.65}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +74,9 @@ class Comparison:
     rates
         With something off.
     torque
-        The use of torque, the mean over swings and swing-ups with torque that is off.
-    queries
-        Of both inverses of impulses.
+        The use of torque, by controller and task: the mean over some runs that were caught, with torque that is off.
+    answers, queries
+        Of both inverses of impulses: from 0.55 m behind to 0.55 m ahead, and all that they were asked.
     memory
         Of what was learned, bytes.
     seconds
@@ -127,7 +92,8 @@ class Comparison:
     runs: Mapping[tuple[str, str], Shown]
     scope: Mapping[str, Mapping[str, Scope]]
     rates: tuple[Rate, ...]
-    torque: Mapping[str, TorqueUse]
+    torque: Mapping[tuple[str, str], TorqueUse]
+    answers: Mapping[str, Impulse]
     queries: Mapping[str, Queries]
     rope_ends: Mapping[str, Mapping[float, float]]
     memory: Mapping[str, int]
@@ -142,12 +108,16 @@ class Comparison:
     def to_dict(self, *, seconds: bool = True) -> dict[str, Any]:
         """For JSON; all but ``seconds`` is the same for the same seed."""
         content = {
-            "robot": self.robot, "seed": self.seed, "mixes": self.mixes, "effort": asdict(self.effort),
+            "robot": self.robot, "parameters": dict(self.tables.robot.values), "seed": self.seed, "mixes": self.mixes,
+            "effort": asdict(self.effort),
             "controllers": CONTROLLERS,
             "runs": {f"{name}, {task}": one.to_dict() for (name, task), one in self.runs.items()},
             "scope": {name: {what: one.to_dict() for what, one in each.items()} for name, each in self.scope.items()},
             "rates": [one.to_dict() for one in self.rates],
-            "torque": {name: one.to_dict() for name, one in self.torque.items()},
+            "torque": {f"{name}, {task}": one.to_dict() for (name, task), one in self.torque.items()},
+            "answers": {
+                name: {"begin": one.begin, "size": one.size, "length": one.length} for name, one in self.answers.items()
+            },
             "queries": {name: one.to_dict() for name, one in self.queries.items()},
             "rope_ends": {name: {f"{k:g}": v for k, v in each.items()} for name, each in self.rope_ends.items()},
             "memory_bytes": dict(self.memory),
@@ -181,8 +151,10 @@ def compare_controllers(
     effort = Effort() if effort is None else effort
     check(seed, mixes, effort)
     tell = progress or (lambda doing, share: None)
-    tables = learn_tables(robot, effort, seed, _part(tell, "tables", "impulses"))
-    impulses = learn_impulses(robot, effort, seed, _part(tell, "impulses", "runs"))
+    check_robot(robot, effort)
+    # they take little time, and tell first if the motor is too weak
+    impulses = learn_impulses(robot, effort, seed, _part(tell, "impulses", "tables"))
+    tables = learn_tables(robot, effort, seed, _part(tell, "tables", "runs"))
     return compared(robot, tables, impulses, seed=seed, mixes=mixes, effort=effort, progress=tell)
 
 
@@ -202,11 +174,15 @@ def compared(
     """Compare controllers that have learned."""
     part = _part(progress, "runs", "mixes")
     part("queries of impulses", 0.0)
-    inverses = {"impulse": impulses.good, "committee": impulses.nets}
-    queries = {name: queried(impulses, inverse) for name, inverse in inverses.items()}
-    runs = _runs(robot, tables, inverses, part)
-    scope, rope_ends = _scope(robot, tables, impulses, inverses, runs, seed, part)
-    rates, torque = _rates(robot, tables, impulses, seed, mixes, _part(progress, "mixes", None))
+    queries = {name: queried(impulses, name) for name in KICKED}
+    answers, asking = {}, {}
+    for name in KICKED:
+        began = time.perf_counter()
+        (answers[name],) = answered(impulses, name, [(-SPACING, SPACING)])
+        asking[name] = time.perf_counter() - began
+    runs = _runs(robot, tables, answers, part)
+    scope, rope_ends = _scope(robot, tables, impulses, answers, runs, seed, part)
+    rates, torque = _rates(robot, tables, answers, seed, mixes, _part(progress, "mixes", None))
     table = [value for name, value in tables.seconds.items() if " to " in name]
     memory = {
         "dp": sum(one.memory for one in tables.ours), "dp per table": tables.ours[0].memory,
@@ -214,12 +190,13 @@ def compared(
     }  # fmt: skip
     seconds = {
         "dp": float(sum(table)), "dp per table": float(np.mean(table)), "dp_thesis": tables.seconds["thesis"],
-        "impulse": impulses.seconds["trials"],
+        "trials": impulses.seconds["trials"], "impulse per query": asking["impulse"],
+        "impulse": impulses.seconds["trials"] + asking["impulse"],
         "committee": impulses.seconds["trials"] + impulses.seconds["committee"], "energy": 0.0,
     }  # fmt: skip
     return Comparison(
-        tables.robot.name, seed, mixes, effort, tables, impulses, runs, scope, rates, torque, queries, rope_ends,
-        memory, seconds,
+        tables.robot.name, seed, mixes, effort, tables, impulses, runs, scope, rates, torque, answers, queries,
+        rope_ends, memory, seconds,
     )  # fmt: skip
 
 
@@ -229,7 +206,7 @@ def _part(progress: Progress, name: str, after: str | None) -> Progress:
 
 
 def _runs(
-    robot: str | HybridSystem, tables: Tables, inverses: Mapping[str, Any], part: Progress
+    robot: str | HybridSystem, tables: Tables, answers: Mapping[str, Impulse], part: Progress
 ) -> dict[tuple[str, str], Shown]:
     """With nothing off."""
     acting = {
@@ -243,40 +220,48 @@ def _runs(
             made[name, task] = nominal(robot, task, controller)
     made["free", "swing-up"] = nominal(robot, "swing-up", tables.of(tables.free), stops=False)
     made["free_thesis", "swing-up"] = nominal(robot, "swing-up", tables.of(tables.thesis_free), stops=False)
-    for name, inverse in inverses.items():
-        made[name, "swing"] = nominal(robot, "swing", inverse.impulse(-SPACING, SPACING))
+    for name, impulse in answers.items():
+        made[name, "swing"] = nominal(robot, "swing", impulse)
     return made
 
 
 def _scope(
-    robot: str | HybridSystem, tables: Tables, impulses: Impulses, inverses: Mapping[str, Any],
+    robot: str | HybridSystem, tables: Tables, impulses: Impulses, answers: Mapping[str, Impulse],
     runs: Mapping[tuple[str, str], Shown], seed: int, part: Progress,
 ) -> tuple[dict[str, dict[str, Scope]], dict[str, dict[float, float]]]:  # fmt: skip
     part("ladders", 0.7)
     made: dict[str, dict[str, Scope]] = {
         "dp": {
             "swing-up": as_scope(runs["dp", "swing-up"]), "ladder": ladders(robot, tables.policy(), seed),
-            "rope": policy_on_rope(robot, tables),
+            "rope": along_rope(robot, tables.policy()),
         },
         "energy": {
             "swing-up": as_scope(runs["energy", "swing-up"]), "ladder": ladders(robot, Energy(), seed),
-            "rope": energy_on_rope(robot),
+            "rope": along_rope(robot, Energy(stride=SPACING)),
         },
     }  # fmt: skip
     part("ropes", 0.9)
     ends = {}
-    for name, inverse in inverses.items():
+    for name, inverse in (("impulse", impulses.good), ("committee", impulses.nets)):
         rope, ends[name] = impulses_on_rope(robot, impulses, inverse)
-        made[name] = {"swing-up": NO_SWING_UP, "ladder": NO_LADDER, "rope": rope}
+        made[name] = {
+            "swing-up": impulse_up(robot, answers[name]), "ladder": impulse_on_ladder(robot, answers[name]),
+            "rope": rope,
+        }  # fmt: skip
     return made, ends
 
 
+def mixes_for(name: str, count: int) -> int:
+    """How many of so many mixes a controller is tried with."""
+    return max(2, count // FEWER.get(name, 1))
+
+
 def _rates(
-    robot: str | HybridSystem, tables: Tables, impulses: Impulses, seed: int, count: int, part: Progress
-) -> tuple[tuple[Rate, ...], dict[str, TorqueUse]]:
+    robot: str | HybridSystem, tables: Tables, answers: Mapping[str, Impulse], seed: int, count: int, part: Progress
+) -> tuple[tuple[Rate, ...], dict[tuple[str, str], TorqueUse]]:
     rates: list[Rate] = []
-    used: dict[str, list[TorqueUse]] = {}
-    acting = makers(tables, impulses)
+    torque: dict[tuple[str, str], TorqueUse] = {}
+    acting = makers(tables, answers)
     whole = sum(len(what.tasks()) for what in DISTURBANCES) * len(acting)
     done = 0
     for what in DISTURBANCES:
@@ -284,20 +269,21 @@ def _rates(
             for name, make in acting.items():
                 part(f"{CONTROLLERS[name]}: {what.name}, {task}", done / whole)
                 done += 1
-                found = rate(robot, name, make, what, task, max(2, count // FEWER.get(name, 1)), seed)
+                found = rate(robot, name, make, what, task, mixes_for(name, count), seed)
                 if found is None:
                     continue
                 rates.append(found[0])
-                if what.name == USED_WITH:
-                    used.setdefault(name, []).extend(_used(found[1]))
-    return tuple(rates), {name: TorqueUse.average(several) for name, several in used.items()}
+                used = _used(found[1]) if what.name == USED_WITH else []
+                if used:
+                    torque[name, task] = TorqueUse.average(used)
+    return tuple(rates), torque
 
 
 def _used(trials: list[SwingTrials]) -> list[TorqueUse]:
-    """Of the first runs that were caught; of the first at all where none was."""
+    """Of the first runs that were caught."""
     made, first = [], trials[0]
     caught = [number for number, good in zip(first.mixes.numbers, first.success, strict=True) if good]
-    for number in (caught or list(first.mixes.numbers))[:USED]:
+    for number in caught[:USED]:
         run = first.run(number)
         # a run that is ended by its catch tells of no swing that was caught, but of its time
         times = [(one.start, one.start + one.time) for one in swings(run) if one.time > 0]

@@ -1,4 +1,4 @@
-"""Figures 7.3 to 7.14 and 7.20 to 7.25 of [yang2016]: curves of swings, ends over starts, stroboscopes, rates."""
+"""Figures 7.3 to 7.14, 7.17, 7.18 and 7.20 to 7.25 of [yang2016]: curves of swings, trials, stroboscopes, rates."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from saltus.engine import Trajectory
 from saltus.hybrid import HybridSystem
 from saltus.show._figure import STYLES, blank, look
-from saltus.show._scene import Robot, draw_world
-from saltus.show._strobe import shade
 from saltus.show._timeline import Curve, Level, Panel, timeline
-from saltus.studies._compare import CONTROLLERS, STARTS, TARGETS, Comparison, Queries
+from saltus.studies._compare import CONTROLLERS, SHORT_NAMES, Comparison, mixes_for
+from saltus.studies._compare_impulse_figures import SLICE, ends_figure, forces_figure, poses_figure, strobes_figure
+from saltus.studies._compare_learning import SPACING, UP, Impulses
 from saltus.studies._compare_mixes import DISTURBANCES
+from saltus.studies._compare_queries import Queries
 from saltus.studies._compare_runs import TASKS, Shown, to_targets
 from saltus.studies._swing_tasks import _below
 
@@ -27,8 +26,8 @@ KINDS = ("angles", "rates", "energies", "torque")
 # How long a run is drawn that came to no catch, s: a swing-up, and a swing, whose world has three bars.
 LONGEST, SHORTER = 4.0, 1.6
 
-# Times between the postures of a stroboscope, s.
-FLASH = 0.05
+# Targets of figure 7.21, m.
+SHOWN = (0.40, 0.45, 0.50, 0.55)
 
 
 def rest_energy(system: HybridSystem, away: float) -> float:
@@ -84,48 +83,14 @@ def _energies(one: Shown, name: str, away: float, stop: bool) -> Panel:
 def _torque(one: Shown, name: str, away: float, stop: bool) -> Panel:
     return Panel(
         f"{name}\ntorque (N m)", [Curve("torque", *_cut(one, one.run.samples.inputs[:, 0]))], [Level(0.0)],
-        limits=(-11.0, 11.0),
+        limits=_torques(one.run.system),
     )  # fmt: skip
 
 
-def ends_figure(queries: Mapping[str, Queries], title: str) -> Figure:
-    """Where the hand ends over where it starts, a curve for each target, with the target beside it."""
-    panels = []
-    for name, one in queries.items():
-        curves = [
-            Curve(f"{100 * target:.1f} cm", 100 * STARTS, 100 * one.ends[:, k]) for k, target in enumerate(TARGETS)
-        ]
-        levels = [Level(100 * float(target)) for target in TARGETS]
-        panels.append(Panel(f"{name}\nend (cm)", curves, levels, gaps=True))
-    figure = timeline(panels, title)
-    figure.axes[-1].set_xlabel("start (cm); dashed: targets; no line: missed")
-    return figure
-
-
-def strobes_figure(runs: Mapping[str, Trajectory], title: str) -> Figure:
-    """Several runs as stick figures at equal steps of time, each in its own axes on the same scale."""
-    with look():
-        wide = 2
-        high = math.ceil(len(runs) / wide)
-        figure = blank(3.4 * wide, 0.5 + 2.3 * high)
-        places = figure.subplots(high, wide, sharex=True, sharey=True, squeeze=False).ravel()
-        for axes in places[len(runs) :]:
-            axes.set_visible(False)
-        for axes, (name, run) in zip(places, runs.items(), strict=False):
-            robot = Robot.of(run.system)
-            times = np.append(np.arange(run.start_time, run.end_time, FLASH), run.end_time)
-            at = robot.at(run.at(times))
-            shades = [shade(k, len(times)) for k in range(len(times))]
-            lines = [line for place in at for line in robot.outlines(place)]
-            colours = [colour for colour, place in zip(shades, at, strict=True) for _ in robot.outlines(place)]
-            axes.add_collection(LineCollection(lines, colors=colours, linewidths=1.4, capstyle="round", zorder=3))
-            axes.set_aspect("equal")
-            axes.set(xlabel="x (m)", ylabel="y (m)", xlim=(-0.75, 0.8), ylim=(-0.9, 0.2))
-            axes.set_title(name, fontsize=9, loc="left")
-            axes.label_outer()
-            draw_world(axes, run.system)
-        figure.suptitle(f"{title}, every {1e3 * FLASH:g} ms, the later the darker", x=0.02, ha="left", fontsize=11)
-    return figure
+def _torques(system: HybridSystem) -> tuple[float, float]:
+    """Ends of an axis for all torques of a robot, N m."""
+    most = 1.1 * float(system.input_limits[0])
+    return -most, most
 
 
 def rates_figure(found: Comparison) -> Figure:
@@ -144,7 +109,8 @@ def rates_figure(found: Comparison) -> Figure:
                 middle, low, high = 100 * np.array([interval for _, interval in at]).T
                 axes.errorbar(
                     middle, y, xerr=[middle - low, high - middle], fmt="osD^v"[k], ms=4.5, capsize=2.5, elinewidth=1.1,
-                    color=STYLES[k]["color"], label=CONTROLLERS[name], zorder=3,
+                    color=STYLES[k]["color"], zorder=3,
+                    label=f"{CONTROLLERS[name]}: {mixes_for(name, found.mixes)}",
                 )  # fmt: skip
             axes.set(xlim=(-4, 104), xlabel="share of held-out mixes caught (%)")
             axes.set_title(task, fontsize=10, loc="left")
@@ -155,60 +121,70 @@ def rates_figure(found: Comparison) -> Figure:
         panels[0].set_ylim(len(rows) - 0.5, -0.5)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8.5)
-        figure.suptitle(f"How much each controller bears: {found.mixes} mixes each", x=0.02, ha="left", fontsize=11)
+        figure.suptitle(
+            "How much each controller bears; with its name how many mixes were tried", x=0.02, ha="left", fontsize=11
+        )
     return figure
 
 
 def torque_figure(found: Comparison) -> Figure:
-    """The torque of a swing of 0.55 m by each controller, over the same time."""
+    """The torque of a swing of 0.55 m by each controller, over the same time; with a word where it missed."""
     panels = []
     for name in CONTROLLERS:
         one = found.runs[name, "swing"]
-        t = one.run.samples.t
+        t, told = one.run.samples.t, SHORT_NAMES[name] + ("" if one.caught else ", missed")
         now = t < min(one.end, 1.2)
-        panels.append(
-            Panel(
-                f"{_SHORT[name]}\n(N m)", [Curve("torque", t[now], one.run.samples.inputs[now, 0])], [Level(0.0)],
-                limits=(-11.0, 11.0),
-            )
-        )  # fmt: skip
+        curve = Curve("torque", t[now], one.run.samples.inputs[now, 0])
+        panels.append(Panel(f"{told}\n(N m)", [curve], [Level(0.0)], limits=_torques(one.run.system)))
     return timeline(panels, "Torque of a swing of 0.55 m, at most 1.2 s of it")
 
 
-_SHORT = {
-    "dp": "DP", "dp_thesis": "DP, thesis' recipe", "impulse": "impulse, polished", "committee": "impulse, nets",
-    "energy": "energy",
-}  # fmt: skip
+def told_of(runs: Mapping[str, Shown]) -> str:
+    """What became of some runs, as a sentence."""
+    words = "; ".join(f"{name}: {one.told}" for name, one in runs.items())
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def figures_of_tables(runs: Mapping[str, Mapping[str, Shown]]) -> dict[str, tuple[Any, str]]:
     """Figures 7.3 to 7.14: by name, each with its caption. ``runs`` are ``free``, ``stopped`` and ``swing``."""
     plan: Sequence[tuple[str, int, float, str, bool]] = (
-        ("free", 3, 0.568, "swing-up without joint limits", False),
-        ("stopped", 7, 0.568, "swing-up with joint limits", True),
-        ("swing", 11, 0.55, "swing of 0.55 m", True),
+        ("free", 3, UP, "swing-up without joint limits", False),
+        ("stopped", 7, UP, "swing-up with joint limits", True),
+        ("swing", 11, SPACING, "swing of 0.55 m", True),
     )
     made = {}
     for key, first, away, what, stop in plan:
         for k, kind in enumerate(KINDS):
             title = f"Figure 7.{first + k}: {what}, {kind}"
             made[f"figure-7.{first + k}"] = (
-                swing_figure(kind, runs[key], away, title, stop=stop), f"{title}, by dynamic programming."
+                swing_figure(kind, runs[key], away, title, stop=stop),
+                f"{title}, by dynamic programming. {told_of(runs[key])}",
             )  # fmt: skip
     return made
 
 
 def figures_of_impulses(
-    queries: Mapping[str, Queries], strobes: Mapping[str, Trajectory], swing: Mapping[str, Shown]
-) -> dict[str, tuple[Any, str]]:
-    """Figures 7.20 to 7.25: by name, each with its caption."""
+    impulses: Impulses, queries: Mapping[str, Queries], strobes: Mapping[str, Mapping[float, Shown]],
+    swing: Mapping[str, Shown],
+) -> dict[str, tuple[Any, str]]:  # fmt: skip
+    """Figures 7.17, 7.18 and 7.20 to 7.25: by name, each with its caption."""
+    title = f"Figure 7.17: forces of trials that end near {100 * SLICE:g} cm"
+    made = {"figure-7.17": (forces_figure(impulses, title), f"{title}, and those that nets have learned.")}
+    title = "Figure 7.18: where trials start"
+    words = "furthest, in the middle and nearest; the thesis has -60 to -50 cm, and asks up to -40 cm, as here."
+    made["figure-7.18"] = (poses_figure(impulses, title), f"{title}: {words}")
     title = "Figure 7.20: end positions over starts"
-    made = {"figure-7.20": (ends_figure(queries, title), f"{title}, a line for each target.")}
+    ends = "a line for each target: where it was caught, or else where the hand came to its level again."
+    told = "; ".join(f"{name}: {one.good} of {one.count} bars caught" for name, one in queries.items())
+    made["figure-7.20"] = (ends_figure(queries, title), f"{title}, {ends} {told[0].upper()}{told[1:]}.")
     title = "Figure 7.21: swings from -55 cm"
-    made["figure-7.21"] = (strobes_figure(strobes, title), f"{title} to several targets, by polished impulses.")
+    told = "; ".join(
+        f"{name}: {sum(one.caught for one in runs.values())} of {len(runs)} caught" for name, runs in strobes.items()
+    )
+    made["figure-7.21"] = (strobes_figure(strobes, title), f"{title} to several targets. {told[0].upper()}{told[1:]}.")
     for k, kind in enumerate(KINDS):
         title = f"Figure 7.{22 + k}: one swing by an impulse, {kind}"
-        made[f"figure-7.{22 + k}"] = (swing_figure(kind, swing, 0.55, title), f"{title}.")
+        made[f"figure-7.{22 + k}"] = (swing_figure(kind, swing, SPACING, title), f"{title}. {told_of(swing)}")
     return made
 
 
@@ -221,13 +197,26 @@ def comparison_figures(found: Comparison) -> dict[str, tuple[Any, str]]:
         "swing": {"thesis' recipe": runs["dp_thesis", "swing"], "ours": runs["dp", "swing"]},
     }
     both = {"committee": "committee", "polished": "impulse"}
-    strobes = to_targets(found.tables.robot, found.impulses.good, (0.40, 0.45, 0.50, 0.55))
+    inverses = {"committee": found.impulses.nets, "polished": found.impulses.good}
+    strobes = {label: to_targets(found.tables.robot, inverse, SHOWN) for label, inverse in inverses.items()}
     return {
         **figures_of_tables(tables),
         **figures_of_impulses(
-            {label: found.queries[name] for label, name in both.items()}, strobes,
+            found.impulses, {label: found.queries[name] for label, name in both.items()}, strobes,
             {label: runs[name, "swing"] for label, name in both.items()},
         ),
-        "rates": (rates_figure(found), "Share of held-out mixes that were caught, 95 % intervals."),
-        "torques": (torque_figure(found), "Torque of a swing of 0.55 m by each controller."),
+        "rates": (rates_figure(found), RATES_CAPTION),
+        "torques": (torque_figure(found), torques_caption(found)),
     }  # fmt: skip
+
+
+RATES_CAPTION = (
+    "Share of held-out mixes that were caught, 95 % intervals; how many mixes each controller was tried with is told "
+    "beside its name."
+)
+
+
+def torques_caption(found: Comparison) -> str:
+    """Of the torques, with what became of each swing."""
+    swings = {SHORT_NAMES[name]: found.runs[name, "swing"] for name in CONTROLLERS}
+    return f"Torque of a swing of 0.55 m by each controller. {told_of(swings)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +16,9 @@ from saltus.optimize import (
     Discounted,
     GoodTrials,
     RandomActions,
+    Ranges,
     Swinger,
+    Trials,
     committee,
     random_impulses,
     softest,
@@ -26,6 +29,10 @@ from saltus.studies._swing_tasks import find_task, placed
 
 # From bar to bar, m, in all that is compared; and other distances for which there are tables, for uneven ladders.
 SPACING, OTHERS = 0.55, (0.50, 0.60)
+
+# The bar of the swing-ups, m [yang2016, 7.2.4]; and how near and far hands are on bars or at targets, m: from 40 to
+# 60 cm, as [yang2016, 7.3.3] asks impulses, whose trials therefore start there and not, as its data, at 50 to 60 cm.
+UP, NEAR, FAR = 0.568, 0.40, 0.60
 
 # What the full torque costs in the tables that spare it, 1/s.
 EFFORT = 2.0
@@ -54,7 +61,7 @@ class Effort:
     members
         Nets of the committee.
     others
-        Distances of bars beside 0.55 m for which there are tables, m: for uneven ladders.
+        Distances of bars beside 0.55 m for which there are tables, m, as far as the robot reaches: for uneven ladders.
     rounds
         In which good trials are polished.
     """
@@ -108,15 +115,23 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class Impulses:
-    """What is learned of impulses [yang2016, 7.3]: trials, both inverses, and how long each took, s."""
+    """What is learned of impulses [yang2016, 7.3]: trials, both inverses, and how long each took, s.
+
+    ``soft`` are the trials that the committee has learned from, those of least force on the hand that holds.
+    """
 
     robot: HybridSystem
     swinger: Swinger
+    trials: Trials
+    soft: Trials
     good: GoodTrials
     nets: Committee
-    kept: int
-    soft: int
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> int:
+        """How many trials came to their level again."""
+        return int(self.trials.reached.sum())
 
     @property
     def memory(self) -> dict[str, int]:
@@ -125,34 +140,60 @@ class Impulses:
         return {"impulse": 8 * 6 * self.kept, "committee": 8 * int(weights)}
 
 
-def learn_tables(robot: str | HybridSystem, effort: Effort, seed: int, progress: Progress) -> Tables:
-    """Make all tables; those of the thesis' recipe by random inputs of a seed."""
+def check_robot(robot: str | HybridSystem, effort: Effort) -> HybridSystem:
+    """The robot among bars; refused if it cannot hold what all are to swing from and to, or if a table is too large."""
     system = placed(robot, find_task("swing"))
+    least, most = _span(system)
+    if not (least <= NEAR and most > FAR):
+        raise InputError(
+            f"compare: swings are from and to places {NEAR:g} to {FAR:g} m away; hands of {system.name} can be from "
+            f"{least:.4g} to {most:g} m apart"
+        )
+    for _, task, recipe in _wanted(system, effort, 0):
+        check_memory(task.check(), recipe)
+    return system
+
+
+def _span(system: HybridSystem) -> tuple[float, float]:
+    """How near and how far apart both hands can be, m, with the elbow at its stop and straight."""
+    one, two = system.values["L1"], system.values["L2"]
+    bent = math.cos(min(system.values.get("elbow_stop", math.pi), math.pi))
+    return math.sqrt(max(one**2 + two**2 + 2 * one * two * bent, 0.0)), one + two
+
+
+def _wanted(system: HybridSystem, effort: Effort, seed: int) -> list[tuple[str, Reach, Any]]:
+    """Names, goals and recipes of all tables: ours first, then the four that are looked at for themselves."""
     hands = {"A": "B", "B": "A"}
     ours, fine, spare = Discounted(), effort.grid, Discounted(effort=EFFORT)
     theirs = RandomActions(sweeps=effort.thesis_sweeps, seed=seed % 2**32)
-    wanted: list[tuple[str, Reach, Any]] = [
-        (f"{hand} to {away:g} m", _reach(system, hand, free, away, fine), ours)
-        for away in (SPACING, *effort.others)
-        for hand, free in hands.items()
-    ]
-    count = len(wanted)
-    wanted += [
+    least, most = _span(system)
+    return [
+        *(
+            (f"{hand} to {away:g} m", _reach(system, hand, free, away, fine), ours)
+            for away in (SPACING, *(one for one in effort.others if least <= one < most))
+            for hand, free in hands.items()
+        ),
         ("free", _reach(system, "A", "B", SPACING, fine, stops=False), ours),
         ("gentle", _reach(system, "A", "B", SPACING, fine), spare),
         ("thesis", _reach(system, "A", "B", SPACING, effort.thesis_grid), theirs),
         ("thesis free", _reach(system, "A", "B", SPACING, effort.thesis_grid, stops=False), theirs),
     ]
-    for _, task, recipe in wanted:
-        check_memory(task.check(), recipe)  # refused before any work
+
+
+def learn_tables(robot: str | HybridSystem, effort: Effort, seed: int, progress: Progress) -> Tables:
+    """Make all tables; those of the thesis' recipe by random inputs of a seed."""
+    system = check_robot(robot, effort)
+    wanted = _wanted(system, effort, seed)
+    count = len(wanted) - 4
     whole = count + 2 + 2 * SHARES["thesis"]
     made, seconds, done = [], {}, 0.0
     for name, task, recipe in wanted:
-        share = SHARES["thesis" if recipe is theirs else "table"]
+        theirs = isinstance(recipe, RandomActions)
+        share = SHARES["thesis" if theirs else "table"]
 
-        def tell(sweep: Any, name: str = name, done: float = done, share: float = share, recipe: Any = recipe) -> None:
+        def tell(sweep: Any, name: str = name, done: float = done, share: float = share, theirs: bool = theirs) -> None:
             # ours ends when nothing changes any more, after some fifteen sweeps
-            of = sweep.of if recipe is theirs else min(sweep.of, 16)
+            of = sweep.of if theirs else min(sweep.of, 16)
             progress(f"table {name}", (done + share * min(1.0, max(0.0, sweep.number - 1 + sweep.share) / of)) / whole)
 
         began = time.perf_counter()
@@ -169,7 +210,7 @@ def _reach(system: HybridSystem, holds: str, free: str, away: float, grid: int, 
 
 def learn_impulses(robot: str | HybridSystem, effort: Effort, seed: int, progress: Progress) -> Impulses:
     """Make trials, and both inverses of them."""
-    system = placed(robot, find_task("swing"))
+    system = check_robot(robot, effort)
     seconds = {}
 
     def timed(name: str, share: float, make: Callable[[], Any]) -> Any:
@@ -180,8 +221,16 @@ def learn_impulses(robot: str | HybridSystem, effort: Effort, seed: int, progres
         return made
 
     swinger = Swinger(system)
-    trials = timed("trials", 0.0, lambda: random_impulses(swinger, effort.trials, seed))
-    soft = softest(trials)
-    nets = timed("committee", 0.3, lambda: committee(soft, swinger, members=effort.members, seed=seed % 2**32))
+    starts = Ranges(start=(-FAR, -NEAR))
+    trials = timed("trials", 0.0, lambda: random_impulses(swinger, effort.trials, seed, starts))
+    try:
+        # by the force on the hand, as published
+        soft = softest(trials, by="force", reach=(NEAR, FAR))
+        nets = timed("committee", 0.3, lambda: committee(soft, swinger, members=effort.members, seed=seed % 2**32))
+    except InputError as error:
+        raise InputError(
+            f"compare: {effort.trials} impulses of up to {swinger.limit:g} N m are too few or too weak for "
+            f"{system.name}: {error}"
+        ) from None
     good = GoodTrials(swinger, trials, rounds=effort.rounds, seed=seed)
-    return Impulses(system, swinger, good, nets, int(trials.reached.sum()), len(soft), seconds)
+    return Impulses(system, swinger, trials, soft, good, nets, seconds)

@@ -12,21 +12,27 @@ import numpy as np
 from saltus.control import Energy, Impulse
 from saltus.hybrid import HybridSystem
 from saltus.show import wilson_interval
-from saltus.studies._compare_learning import SPACING, Impulses, Tables
-from saltus.studies._compare_runs import TASKS
+from saltus.studies._compare_learning import Tables
+from saltus.studies._compare_runs import FORWARD, TASKS
 from saltus.studies._swing_mixes import SwingMixes
 from saltus.studies._swing_tasks import find_task, placed
 from saltus.studies._swing_trials import SwingTrials, fitted_energy, try_swings
 
-# By how much the times and the size of an impulse are off at most, as shares [yang2016, 7.3.3].
+# By how much the times of an impulse are off at most, as a share [yang2016, 7.3.3].
 # Shares of a begin that is nearly zero are nothing, so that it is also off by a time, s.
-TIMING, AMPLITUDE, LATE = 0.05, 0.10, 0.015
+TIMING, LATE = 0.05, 0.015
+
+# A begin of which TIMING is less than this, s, is told to be off by next to nothing.
+NOTHING = 1e-3
 
 # Ranges of the mixes: torque, friction that nothing was trained for (N m s/rad, N m), starts that are off (m).
 TORQUE, FRICTION = {"torque_gain": (0.9, 1.1)}, {"viscous": (0.0, 0.06), "coulomb": (0.0, 0.3)}
 OFF = (0.01, 0.05)
 
 SENSORS: dict[str, Any] = {"encoder": True, "angle_noise": math.radians(1), "rate_noise": math.radians(5)}
+
+# Controllers that are impulses: they have one forward swing.
+KICKED = ("impulse", "committee")
 
 # What other random numbers are for: errors of an impulse.
 _ERRORS = 7
@@ -36,7 +42,8 @@ _ERRORS = 7
 class Disturbance:
     """What is off: ranges of the mixes, whether sensors are between, and errors of an impulse.
 
-    Those are shares of its times, of its size, and how much it begins too early or too late, s.
+    Those are shares of its times, and how much it begins too early or too late, s. Its size is off by a motor that
+    gives more or less than is asked, ``of_size``, as in other mixes: what is asked cannot be beyond the motor's limit.
     """
 
     name: str
@@ -44,16 +51,18 @@ class Disturbance:
     starts: bool = False
     sensed: bool = False
     timing: float = 0.0
-    amplitude: float = 0.0
     late: float = 0.0
+    of_size: bool = False
 
     @property
     def of_impulse(self) -> bool:
         """Whether it is the impulse that is off."""
-        return bool(self.timing or self.amplitude or self.late)
+        return bool(self.timing or self.late or self.of_size)
 
     def mixes(self, count: int, seed: int) -> list[SwingMixes]:
         """Held-out mixes; of starts that are off, as many to either side."""
+        # the size of an impulse is off by other draws than the torque of all
+        seed += _ERRORS if self.of_size else 0
         plain = replace(SwingMixes.none(count, **self.ranges), seed=seed, **(SENSORS if self.sensed else {}))
         if not self.starts:
             return [plain.held_out()]
@@ -80,7 +89,7 @@ DISTURBANCES = (
     Disturbance("all of it", {**TORQUE, **FRICTION}, starts=True, sensed=True),
     Disturbance("impulse timing ±5 %", {}, timing=TIMING),
     Disturbance("impulse begun ±15 ms", {}, late=LATE),
-    Disturbance("impulse amplitude ±10 %", {}, amplitude=AMPLITUDE),
+    Disturbance("impulse amplitude ±10 %", TORQUE, of_size=True),
 )
 
 
@@ -113,40 +122,48 @@ class Rate:
 
 @dataclass(frozen=True)
 class Wrong:
-    """Makes the impulse of each mix: the right one, with errors of its own in all times, or in its size."""
+    """Makes the impulse of each mix: the right one, with errors of its own in all times.
+
+    What would come before letting go is lost: while both hands hold, nothing moves. To begin too early is thus to let
+    go too late, with less of the impulse left.
+    """
 
     impulse: Impulse
-    limit: float
     timing: float
-    amplitude: float
     late: float
     seed: int
 
     def __call__(self, system: HybridSystem, number: int) -> Impulse:
-        shares = np.random.default_rng([self.seed, _ERRORS, number]).uniform(-1, 1, 4)
-        size = self.impulse.size * (1 + self.amplitude * shares[1])
-        begin = self.impulse.begin * (1 + self.timing * shares[0]) + self.late * shares[3]
-        return replace(
-            self.impulse, begin=max(begin, 0.0),
-            length=self.impulse.length * (1 + self.timing * shares[2]),
-            size=float(np.clip(size, -self.limit, self.limit)),
-        )  # fmt: skip
+        shares = np.random.default_rng([self.seed, _ERRORS, number]).uniform(-1, 1, 3)
+        begin = self.impulse.begin * (1 + self.timing * shares[0]) + self.late * shares[1]
+        end = begin + self.impulse.length * (1 + self.timing * shares[2])
+        return replace(self.impulse, begin=max(begin, 0.0), length=max(end, 0.0) - max(begin, 0.0))
 
 
-def makers(tables: Tables, impulses: Impulses) -> dict[str, Callable[[Disturbance, SwingMixes, str], Any]]:
-    """By name: what makes the controller for a disturbance, its mixes and a task; None where it cannot do it."""
+def timing_note(what: Disturbance, impulse: Impulse | None) -> str:
+    """What is to be said of times that are off, where the begin is so near to zero that they are not, or are lost."""
+    if impulse is None:
+        return ""
+    if what.timing and what.timing * impulse.begin < NOTHING:
+        return f"{what.timing:.0%} of its begin is {1e3 * what.timing * impulse.begin:.2g} ms"
+    if what.late > impulse.begin:
+        return "what would come before letting go is lost"
+    return ""
+
+
+def makers(tables: Tables, answers: Mapping[str, Impulse]) -> dict[str, Callable[[Disturbance, SwingMixes, str], Any]]:
+    """By name: what makes the controller for a disturbance, its mixes and a task; None where it cannot do it.
+
+    ``answers`` are the right impulses of both inverses.
+    """
     sampled = 1e-3  # sensors stand only before what is sampled
 
-    def kick(inverse: Any) -> Callable[[Disturbance, SwingMixes, str], Any]:
-        right = inverse.impulse(-SPACING, SPACING)
-
+    def kick(right: Impulse) -> Callable[[Disturbance, SwingMixes, str], Any]:
         def make(what: Disturbance, mixes: SwingMixes, task: str) -> Any:
             if task != "swing":
                 return None
             one = replace(right, period=sampled) if what.sensed else right
-            if not what.of_impulse:
-                return one
-            return Wrong(one, impulses.swinger.limit, what.timing, what.amplitude, what.late, mixes.seed)
+            return Wrong(one, what.timing, what.late, mixes.seed) if what.timing or what.late else one
 
         return make
 
@@ -156,8 +173,7 @@ def makers(tables: Tables, impulses: Impulses) -> dict[str, Callable[[Disturbanc
     return {
         "dp": lambda what, mixes, task: tables.policy(sensed=what.sensed),
         "dp_thesis": lambda what, mixes, task: tables.of(tables.thesis, sensed=what.sensed),
-        "impulse": kick(impulses.good),
-        "committee": kick(impulses.nets),
+        **{name: kick(right) for name, right in answers.items()},
         "energy": energy,
     }
 
@@ -167,14 +183,15 @@ def rate(
     task: str, count: int, seed: int,
 ) -> tuple[Rate, list[SwingTrials]] | None:  # fmt: skip
     """Try a controller with something off; None where that is not for it."""
-    if what.of_impulse and name not in ("impulse", "committee"):
+    kicked = name in KICKED
+    if what.of_impulse and not kicked:
         return None
     made = []
     for mixes in what.mixes(count, seed):
         controller = make(what, mixes, task)
         if controller is None:
             return None
-        made.append(try_swings(robot, task, controller, mixes))
+        made.append(try_swings(robot, task, controller, mixes, limit=FORWARD if kicked else None))
     good = np.concatenate([one.success for one in made])
     values = {key: np.concatenate([getattr(one, key) for one in made])[good] for key in ("time", "residual")}
     median = {key: float(np.median(each)) if each.size else math.nan for key, each in values.items()}

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 
 from saltus.contact import World, ladder, rope
-from saltus.control import Energy, Impulse
+from saltus.control import Impulse
 from saltus.engine import Trajectory, simulate, simulate_many
 from saltus.engine._cases import columns
-from saltus.errors import SaltusError
 from saltus.hybrid import HybridSystem
 from saltus.optimize import Swinger
 from saltus.robots import hang, put
 from saltus.show._scene import positions
 from saltus.studies._catches import CATCHES, Caught
-from saltus.studies._compare_learning import SPACING, Impulses, Tables
+from saltus.studies._compare_learning import FAR, NEAR, SPACING, UP, Impulses
 from saltus.studies._compare_torque import TorqueUse, torque_use
 from saltus.studies._swing_mixes import SwingMixes
-from saltus.studies._swing_tasks import _named, bar_parameters, ended_by_catch, find_task, hand_places
+from saltus.studies._swing_tasks import _named, bar_parameters, ended_by_catch, find_task, hand_places, last_bar
 from saltus.studies._swing_trials import try_swings
 from saltus.studies._swings import Swing, swings
 
-# The bar of the swing-ups, m [yang2016, 7.2.4]; how long swing-ups and swings may take, s.
-UP, LONG, SHORT = 0.568, 15.0, 6.0
+# How long swing-ups and swings may take, s; and an impulse, which has but one forward swing: whatever it comes to after
+# that is chance.
+LONG, SHORT, FORWARD = 15.0, 6.0, 1.5
 
 # How long a swing-up may take without stops, s: an elbow that only turns faster and faster takes long to compute.
 FREE = 8.0
@@ -38,8 +38,8 @@ BARS, LADDERS, GAPS = 6, 10, (0.50, 0.60)
 # How long after a catch runs go on that are drawn, s.
 AFTER = 0.05
 
-# Targets on a rope, m, and how near to each a hand must take hold, m.
-ROPE = tuple(float(x) for x in np.linspace(0.40, 0.60, 9))
+# Targets on a rope, m.
+ROPE = tuple(float(x) for x in np.linspace(NEAR, FAR, 9))
 
 TASKS = ("swing", "swing-up")
 
@@ -62,8 +62,29 @@ class Shown:
 
     @property
     def caught(self) -> bool:
-        """Whether it ended in a catch."""
-        return self.swing is not None and self.swing.caught
+        """Whether it ended in a catch of the last bar: one that swings back to the bar that it left has not."""
+        return self.swing is not None and self.swing.caught and self.swing.bar == last_bar(self.run.system)
+
+    @property
+    def time(self) -> float | None:
+        """How long it took to the catch, s; None if there was none."""
+        return self.swing.time if self.swing is not None and self.caught else None
+
+    @property
+    def residual(self) -> float | None:
+        """Kinetic energy that was lost in the catch, J; None if there was none."""
+        return self.swing.residual if self.swing is not None and self.caught else None
+
+    @property
+    def told(self) -> str:
+        """What became of it, in words."""
+        one = self.swing
+        if one is None or not one.caught:
+            return f"not caught within {self.run.end_time:g} s"
+        if not self.caught:
+            return f"not caught, but back at the bar that it left after {one.time:.2f} s"
+        back = f"{one.back_swings} back-swing{'' if one.back_swings == 1 else 's'}"
+        return f"caught after {one.time:.2f} s with {one.residual:.2f} J, from {one.approach}, {back}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -102,20 +123,18 @@ def _first(run: Trajectory) -> Swing | None:
 
 
 def nominal(robot: str | HybridSystem, task: str, controller: Any, *, stops: bool = True) -> Shown:
-    """A task by a controller, with nothing off."""
+    """A task by a controller, with nothing off; by an impulse within one forward swing."""
     system, mode, until = world_of(robot, task, stops=stops)
-    return shown(system, controller, until, mode)
+    return shown(system, controller, FORWARD if isinstance(controller, Impulse) else until, mode)
 
 
-def to_targets(robot: str | HybridSystem, inverse: Any, targets: Sequence[float]) -> dict[str, Trajectory]:
-    """Runs from 0.55 m behind to a bar at each of some targets, m, until the catch; by what became of them."""
+def to_targets(robot: str | HybridSystem, inverse: Any, targets: Sequence[float]) -> dict[float, Shown]:
+    """Runs from 0.55 m behind to a bar at each of some targets, m, until the catch, by target."""
     name, values = _named(robot)
     made = {}
     for target in targets:
         world = World(((-SPACING, 0.0), (0.0, 0.0), (target, 0.0)))
-        one = shown(put(name, world, **values), inverse.impulse(-SPACING, target), 1.5)
-        told = f"after {one.swing.time:.2f} s" if one.caught and one.swing is not None else "missed"
-        made[f"to {100 * target:g} cm: {told}"] = one.run
+        made[target] = shown(put(name, world, **values), inverse.impulse(-SPACING, target), FORWARD)
     return made
 
 
@@ -126,7 +145,7 @@ def to_bars(
     """Impulses from starts to bars at targets, m, each begun at some shares of its time, run exactly.
 
     Whether the bar was caught and with which kinetic energy, J, a row for each pair and a column for each share; and
-    where it was caught with a share of one, m.
+    where it was caught with a share of one, m, not a number where it was not.
     """
     count = len(begins)
     places = np.zeros((len(pairs) * count, 3, 2))
@@ -136,7 +155,7 @@ def to_bars(
     controllers = [replace(one, begin=one.begin * share) for one in impulses for share in begins]
     ended = ended_by_catch(system, find_task("swing"), None)
     batch = simulate_many(
-        ended, states, parameters=bar_parameters(places), controllers=controllers, until=1.5, rtol=1e-8, atol=1e-10,
+        ended, states, parameters=bar_parameters(places), controllers=controllers, until=FORWARD, rtol=1e-8, atol=1e-10,
         events_kept=0, figures=CATCHES,
     )  # fmt: skip
     caught = Caught(batch, system)
@@ -159,15 +178,23 @@ class Scope:
         return {"done": self.done, "told": self.told}
 
 
-NO_SWING_UP = Scope(False, "an impulse begins when a hand lets go: hanging at rest, none does")
-NO_LADDER = Scope(False, "one impulse is one swing: from then on nothing is known")
-
-
 def as_scope(one: Shown) -> Scope:
     """A swing-up in words."""
-    if not one.caught or one.swing is None:
-        return Scope(False, f"no catch within {one.run.end_time:g} s")
-    return Scope(True, f"caught after {one.swing.time:.2f} s with {one.swing.residual:.2f} J")
+    return Scope(one.caught, one.told)
+
+
+def impulse_up(robot: str | HybridSystem, impulse: Impulse) -> Scope:
+    """An impulse that is right for a swing, to a robot that hangs at rest with one hand open."""
+    return as_scope(nominal(robot, "swing-up", impulse))
+
+
+def impulse_on_ladder(robot: str | HybridSystem, impulse: Impulse) -> Scope:
+    """An impulse that is right for a swing, on a ladder: how many bars further it leads."""
+    name, values = _named(robot)
+    run = simulate(put(name, ladder(SPACING, BARS), **values), controller=impulse, until=SHORT)
+    # hands begin on the first and the second bar, and may come back to them
+    made = len({one.bar for one in swings(run) if one.bar is not None and one.bar > 1 and one.time <= FORWARD})
+    return Scope(made >= BARS - 2, f"{made} of {BARS - 2} bars further")
 
 
 def ladders(robot: str | HybridSystem, controller: Any, seed: int) -> Scope:
@@ -180,26 +207,16 @@ def ladders(robot: str | HybridSystem, controller: Any, seed: int) -> Scope:
     return Scope(bool(even.good), words)
 
 
-def energy_on_rope(robot: str | HybridSystem) -> Scope:
+def along_rope(robot: str | HybridSystem, controller: Any) -> Scope:
     """Hand over hand along a rope."""
     name, values = _named(robot)
-    system = put(name, rope(), **values)
-    run = simulate(system, controller=Energy(stride=SPACING), until=SHORT)
+    run = simulate(put(name, rope(), **values), controller=controller, until=SHORT)
     made = [swing for swing in swings(run) if swing.time > DROOP]
     good = [swing for swing in made if swing.caught]
     # the last one may be under way when time is up
     done = len(good) > 1 and len(made) - len(good) <= 1
-    return Scope(done, f"{len(good)} swings of {SPACING:g} m in {SHORT:g} s, every one caught" if done else "it failed")
-
-
-def policy_on_rope(robot: str | HybridSystem, tables: Tables) -> Scope:
-    """Tables have bars for goals; what is said to a rope."""
-    name, values = _named(robot)
-    try:
-        simulate(put(name, rope(), **values), controller=tables.policy(), until=1.0)
-    except SaltusError as error:
-        return Scope(False, f"refused: {error}")
-    return Scope(True, "it runs on a rope")
+    words = f"{len(good)} of {len(made)} swings of {SPACING:g} m caught in {SHORT:g} s"
+    return Scope(done, words + (", the last one cut off by the end" if done and len(good) < len(made) else ""))
 
 
 def impulses_on_rope(robot: str | HybridSystem, impulses: Impulses, inverse: Any) -> tuple[Scope, dict[float, float]]:
@@ -211,14 +228,18 @@ def impulses_on_rope(robot: str | HybridSystem, impulses: Impulses, inverse: Any
     ends = {}
     for target in ROPE:
         run = simulate(
-            system, start, controller=inverse.impulse(-SPACING, target), mode={"A": "closed", "B": "closed"}, until=1.5
+            system,
+            start,
+            controller=inverse.impulse(-SPACING, target),
+            mode={"A": "closed", "B": "closed"},
+            until=FORWARD,
         )
         ends[target] = _held_at(run)
     near = system.values["capture"]
     held = sum(end > 0 for end in ends.values())
     good = sum(abs(end - target) <= near for target, end in ends.items())
     words = f"{held} of {len(ROPE)} swings took hold ahead, {good} within {100 * near:g} cm of their target"
-    return Scope(held == len(ROPE), words), ends
+    return Scope(good == len(ROPE), words), ends
 
 
 def _held_at(run: Trajectory) -> float:

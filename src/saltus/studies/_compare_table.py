@@ -2,140 +2,129 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from saltus.studies._compare import CONTROLLERS, Comparison
-from saltus.studies._compare_mixes import DISTURBANCES, Rate
+from saltus.studies._compare import CONTROLLERS, SHORT_NAMES, Comparison, mixes_for
+from saltus.studies._compare_mixes import DISTURBANCES, Disturbance, Rate, timing_note
+from saltus.studies._compare_printed import FAMILIES, NOTHING, printed
+from saltus.studies._compare_runs import TASKS, Shown
 
 Rows = tuple[Sequence[str], Sequence[Sequence[str]]]
+Told = Callable[[Comparison, str], str | None]
 
-# As printed in 7.2 to 7.5: by row, for dynamic programming, impulses and energy.
-PRINTED: dict[str, tuple[str, str, str]] = {
-    "residual": ("7 J", "5 J", "1 J"),
-    "residual up": ("15 J", "-", "-"),
-    "time up": ("5.5 s free, 8 s with stops", "-", "6 s"),
-    "torque": ("5.99 N m", "9.83 N m", "8.07 N m"),
-    "torque gentle": ("3.33 N m", "-", "-"),
-    "time": ("8 h per bar", "12 h", "none"),
-    "memory": ("0.8 GB per bar", "-", "none"),
-    "swing-up": ("yes", "no", "yes"),
-    "ladder": ("yes", "no", "yes"),
-    "rope": ("-", "yes", "-"),
-    "torque ±10 %": ("fails", "-", "robust"),
-    "friction not trained for": ("sometimes fails", "-", "robust"),
-    "torque and friction": ("-", "-", "-"),
-    "start off by 1-5 cm": ("-", "not robust", "-"),
-    "sensor noise": ("sensitive", "sensitive", "-"),
-    "all of it": ("-", "-", "-"),
-    "impulse timing ±5 %": ("", "fails", ""),
-    "impulse begun ±15 ms": ("", "fails", ""),
-    "impulse amplitude ±10 %": ("", "not robust", ""),
-    "complexity": ("complex", "impulse", "± max"),
-}
+COLUMNS = ("thesis | ours", "dynamic programming", "impulses", "energy, ours")
 
-COLUMNS = ("thesis | ours", "dynamic programming", "impulses", "energy")
+# What is said of a torque over time, as in `TorqueUse`.
+USES = {"switches": "switches/s", "reversals": "reversals/s", "chatter": "chatter/s", "variation": "variation, N m/s"}
+
+SCOPES = ("swing-up", "ladder", "rope")
+
+RATES_TITLE = "Caught of held-out mixes (how many), %, with 95 % intervals"
+
+NOTE = (
+    "Energy, ours, has friction in its model, and adapts it and the torque by the balance of energy: knowledge of its "
+    "own, that tables and impulses do not have. An impulse has one forward swing to catch in; what of it would come "
+    "before letting go is lost."
+)
+
+_OWN = {"dp_thesis": "thesis' recipe:", "committee": "nets:"}
+_FREE = {"dp": "free", "dp_thesis": "free_thesis"}
 
 
 def summary(found: Comparison) -> Rows:
     """The table of 7.5: in each cell the thesis' figure, ours, and what the thesis' own way comes to here."""
     rows = [
-        ("residual, swing of 0.55 m", *_cells(found, "residual", "swing", lambda f, n: _residual(f, n, "swing"))),
-        (
-            "residual, swing-up to 0.568 m",
-            *_cells(found, "residual up", "up", lambda f, n: _residual(f, n, "swing-up")),
-        ),
-        ("time of that swing-up", *_cells(found, "time up", "up", _time)),
-        ("mean torque, swing", *_cells(found, "torque", "swing", _mean_torque)),
+        ("residual, swing of 0.55 m", *_cells(found, "residual", lambda f, n: _swing(f, n, _residual))),
+        ("residual, swing-up to 0.568 m", *_cells(found, "residual up", lambda f, n: _up(f, n, _residual))),
+        ("time of that swing-up", *_cells(found, "time up", lambda f, n: _up(f, n, _time))),
+        ("mean torque, swing", *_cells(found, "torque", lambda f, n: _swing(f, n, _mean_torque))),
         ("the same with a torque cost", *_gentle(found)),
         ("training time", *_training(found)),
         ("memory of what is learned", *_memory(found)),
-        *((what, *_scope(found, what)) for what in ("swing-up", "ladder", "rope")),
+        *((what, *_cells(found, what, _scope(what))) for what in SCOPES),
+        *((what.name, *_cells(found, what.name, _rate(what))) for what in DISTURBANCES),
         *(
-            (what.name, *_cells(found, what.name, "swing", lambda f, n, what=what: _rate(f.rate(n, what.name))))
-            for what in DISTURBANCES
+            (
+                f"torque of a {task}: {words}",
+                # the thesis' word is for swings
+                *_cells(found, "complexity" if (task, what) == ("swing", "switches") else "", _used(task, what)),
+            )
+            for task in TASKS
+            for what, words in USES.items()
         ),
-        ("torque: switches per s", *_cells(found, "complexity", "swing", lambda f, n: _used(f, n, "switches"))),
-        ("torque: reversals per s", *_cells(found, "", "swing", lambda f, n: _used(f, n, "reversals"))),
-        ("torque: variation, N m/s", *_cells(found, "", "swing", lambda f, n: _used(f, n, "variation"))),
-    ]
+    ]  # fmt: skip
     return COLUMNS, rows
 
 
 def rates(found: Comparison) -> Rows:
-    """How often each controller bears what is off, with 95 % intervals."""
+    """How often each controller bears what is off, in percent with 95 % intervals; by its name how many mixes."""
     rows = []
     for what in DISTURBANCES:
         for task in what.tasks():
             cells = [found.rate(name, what.name, task) for name in CONTROLLERS]
             rows.append((what.name, task, *("-" if one is None else _interval(one) for one in cells)))
-    return ("off", "task", *CONTROLLERS.values()), rows
+    names = [f"{SHORT_NAMES[name]} ({mixes_for(name, found.mixes)})" for name in CONTROLLERS]
+    return ("off", "task", *names), rows
 
 
-def _cells(found: Comparison, row: str, task: str, told: object) -> list[str]:
+def _cells(found: Comparison, row: str, told: Told) -> list[str]:
     """Thesis | ours; and how the thesis' own way comes out here."""
-    printed = PRINTED.get(row, ("", "", ""))
-    both = ((printed[0], "dp", "dp_thesis"), (printed[1], "impulse", "committee"), (printed[2], "energy", None))
     made = []
-    for thesis, ours, own in both:
-        mine = told(found, ours)  # type: ignore[operator]
-        if mine is None:
-            made.append(_beside(thesis, "no" if thesis in ("no", "-") else "-"))
-            continue
-        theirs = None if own is None else told(found, own)  # type: ignore[operator]
-        made.append(_beside(thesis, mine) + ("" if theirs is None else f" ({_OWN[str(own)]} {theirs})"))
+    for family, (ours, own) in FAMILIES.items():
+        mine, theirs = told(found, ours), None if own is None else told(found, own)
+        words = (NOTHING if mine is None else mine) + ("" if theirs is None else f" ({_OWN[str(own)]} {theirs})")
+        made.append(
+            words if not row or words == printed(row, family) == NOTHING else f"{printed(row, family)} | {words}"
+        )
     return made
 
 
-_OWN = {"dp_thesis": "thesis' recipe:", "committee": "nets:"}
+def _of(one: Shown | None, told: Callable[[Shown], str]) -> str | None:
+    return None if one is None else told(one)
 
 
-def _beside(thesis: str, ours: str) -> str:
-    return f"{thesis} | {ours}" if thesis else ours
+def _residual(one: Shown) -> str:
+    return "not caught" if one.residual is None else f"{one.residual:.2f} J"
 
 
-def _residual(found: Comparison, name: str, task: str) -> str | None:
-    one = found.runs.get((name, task))
-    if one is None:
-        return None
-    return f"{one.swing.residual:.2f} J" if one.caught and one.swing is not None else "not caught"
+def _time(one: Shown) -> str:
+    return "not caught" if one.time is None else f"{one.time:.2f} s"
 
 
-def _time(found: Comparison, name: str) -> str | None:
-    one = found.runs.get((name, "swing-up"))
-    if one is None or not one.caught or one.swing is None:
-        return None if one is None else "not caught"
-    free = found.runs.get(({"dp": "free", "dp_thesis": "free_thesis"}.get(name, ""), "swing-up"))
-    words = f"{one.swing.time:.2f} s"
-    if free is None:
-        return words
-    before = f"{free.swing.time:.2f} s" if free.caught and free.swing is not None else "not caught"
-    return f"{before} free, {words} with stops"
+def _swing(found: Comparison, name: str, told: Callable[[Shown], str]) -> str | None:
+    return _of(found.runs.get((name, "swing")), told)
 
 
-def _mean_torque(found: Comparison, name: str) -> str | None:
-    one = found.runs.get((name, "swing"))
-    return None if one is None else f"{one.torque.mean:.2f} N m"
+def _up(found: Comparison, name: str, told: Callable[[Shown], str]) -> str | None:
+    """Of a swing-up; of tables also of that without stops."""
+    words = _of(found.runs.get((name, "swing-up")), told)
+    free = _of(found.runs.get((_FREE.get(name, ""), "swing-up")), told)
+    return words if free is None else f"{free} free, {words} with stops"
+
+
+def _mean_torque(one: Shown) -> str:
+    return f"{one.torque.mean:.2f} N m" + ("" if one.caught else ", not caught")
 
 
 def _gentle(found: Comparison) -> tuple[str, str, str]:
     one = found.runs["gentle", "swing"]
-    left = f", {one.swing.residual:.2f} J left" if one.caught and one.swing is not None else ", not caught"
-    return f"{PRINTED['torque gentle'][0]} | {one.torque.mean:.2f} N m{left}", "", ""
+    left = "" if one.residual is None else f", {one.residual:.2f} J left"
+    return f"{printed('torque gentle', 'dynamic programming')} | {_mean_torque(one)}{left}", "", ""
 
 
 def _training(found: Comparison) -> tuple[str, str, str]:
-    s, thesis = found.seconds, PRINTED["time"]
+    s, thesis = found.seconds, [printed("time", family) for family in FAMILIES]
     return (
         f"{thesis[0]} | {s['dp per table']:.1f} s per table, {s['dp']:.0f} s in all (thesis' recipe at "
         f"{found.effort.thesis_grid}⁴: {s['dp_thesis']:.1f} s)",
-        f"{thesis[1]} | {s['impulse']:.1f} s (nets: {s['committee']:.1f} s)",
+        f"{thesis[1]} | {s['trials']:.1f} s of trials, {s['impulse per query']:.2f} s a query (nets: "
+        f"{s['committee']:.1f} s)",
         f"{thesis[2]} | none",
     )
 
 
 def _memory(found: Comparison) -> tuple[str, str, str]:
-    m, thesis = found.memory, PRINTED["memory"]
+    m, thesis = found.memory, [printed("memory", family) for family in FAMILIES]
     return (
         f"{thesis[0]} | {_bytes(m['dp per table'])} per table, {_bytes(m['dp'])} in all",
         f"{thesis[1]} | {_bytes(m['impulse'])} of trials (nets: {_bytes(m['committee'])})",
@@ -151,32 +140,35 @@ def _bytes(count: float) -> str:
     return f"{count:.3g} GB"
 
 
-def _scope(found: Comparison, what: str) -> list[str]:
-    thesis = PRINTED[what]
-    made = []
-    for printed, ours, own in (
-        (thesis[0], "dp", None),
-        (thesis[1], "impulse", "committee"),
-        (thesis[2], "energy", None),
-    ):
-        one = found.scope[ours][what]
-        words = f"{'yes' if one.done else 'no'}: {one.told}"
-        if own and what == "rope":
-            words += f" (nets: {found.scope[own][what].told})"
-        made.append(_beside(printed, words))
-    return made
+def _scope(what: str) -> Told:
+    def told(found: Comparison, name: str) -> str | None:
+        one = found.scope.get(name, {}).get(what)
+        return None if one is None else f"{'yes' if one.done else 'no'}: {one.told}"
+
+    return told
 
 
-def _rate(one: Rate | None) -> str | None:
-    return None if one is None else f"{one.interval[0]:.1%}"
+def _rate(what: Disturbance) -> Told:
+    def told(found: Comparison, name: str) -> str | None:
+        one = found.rate(name, what.name)
+        if one is None:
+            return None
+        note = timing_note(what, found.answers.get(name))
+        return f"{one.interval[0]:.1%}" + (f", but {note}" if note else "")
+
+    return told
+
+
+def _used(task: str, what: str) -> Told:
+    def told(found: Comparison, name: str) -> str | None:
+        one = found.torque.get((name, task))
+        if one is None:
+            return None if (name, task) not in found.runs else "not caught"
+        return f"{float(getattr(one, what)):.3g}"
+
+    return told
 
 
 def _interval(one: Rate) -> str:
-    share, low, high = one.interval
-    return f"{share:.1%} ({100 * low:.1f}-{100 * high:.1f})"
-
-
-def _used(found: Comparison, name: str, what: str) -> str | None:
-    one = found.torque.get(name)
-    value = math.nan if one is None else float(getattr(one, what))
-    return None if math.isnan(value) else f"{value:.3g}"
+    share, low, high = (100 * part for part in one.interval)
+    return f"{share:.1f} ({low:.0f}-{high:.0f})"

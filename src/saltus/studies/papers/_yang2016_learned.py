@@ -28,6 +28,11 @@ def effort_of(detail: int) -> Effort:
     return Effort(grid=12, thesis_grid=10, thesis_sweeps=4, trials=4000, members=2, others=(), rounds=1)
 
 
+def tried(effort: Effort) -> str:
+    """With how much less than the thesis its own recipe is tried."""
+    return f"tried with {effort.thesis_grid}⁴ states and {effort.thesis_sweeps} sweeps; the thesis has 100⁴ and 1000"
+
+
 def mixes_of(detail: int) -> int:
     """How many mixes are tried."""
     return MIXES if detail >= FINE else FEW
