@@ -7,7 +7,7 @@ import math
 import pickle
 import signal
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import casadi as ca
 import numpy as np
@@ -369,6 +369,17 @@ def test_words_of_a_file_are_as_safe_as_its_numbers(tmp_path):
         ({"values": table.values.astype(">f4")}, "numbers of 32 bits"),
         ({"values": table.values[:, :3]}, "as many as its grid"),
         ({"actions": np.zeros(3, dtype=np.float32)}, "actions are as many"),
+        ({"recipe": {k: v for k, v in recipe.items() if k != "stops"}}, "whether joints have stops"),
+        ({"recipe": recipe | {"reversal": 1.0}}, "reversal a share below 1"),
+        ({"recipe": recipe | {"reversal": 0.0}}, r"has not 2 value\(s\)"),
+        ({"recipe": recipe | {"effort": "a"}}, "effort is not negative"),
+        ({"values": table.values[0].copy()}, r"has not 1 value\(s\)"),
+        ({"values": table.values * np.float32(math.nan)}, "some of its numbers are none"),
+        ({"holds": ["A"]}, "a name of what holds"),
+        ({"goal": {"point": "B", "x": "a", "y": 0, "radius": 0.1}}, "a place is a point"),
+        ({"goal": {"point": "B", "x": 0.5, "y": 0, "radius": None}}, "a place is a point"),
+        ({"axes": [asdict(axis) | {"periodic": "no"} for axis in table.axes]}, "closes on itself or does not"),
+        ({"sweeps": math.inf}, "damaged"),
     ]:  # fmt: skip
         with pytest.raises(InputError, match=match):
             Table.load(edited(path, bad, **changes))
@@ -390,7 +401,12 @@ def test_words_of_a_file_are_as_safe_as_its_numbers(tmp_path):
             "without stops closes on itself",
         ),
         (lambda: train_table(small(goal=lambda a, b, c, d: (c - 50.0) ** 2 - 1.0)), "outside the grid: 1599 is"),
-        (lambda: train_table(small(worth=lambda a, b, c, d: 5.0), Discounted(sweeps=2)), "worth is at most 1"),
+        (lambda: train_table(small(worth=lambda a, b, c, d: 5.0), Discounted(sweeps=2)), "and values of 0 to 4"),
+        (lambda: train_table(small(worth=lambda a, b, c, d: -1.0), Discounted(sweeps=2)), "and values of -"),
+        (lambda: small(goal=lambda a, b: a), "tells one number; with .* it fails"),
+        (lambda: small(goal=lambda a, b, c, d: "x"), "it tells 'x'"),
+        (lambda: small(goal=ca.Function("two", [ca.SX.sym("x")], [ca.SX(1)])), "tells one number; got two"),
+        (lambda: train_table(small(), checkpoint="x.dat"), "ends with .npz, got x.dat"),
         (lambda: train_table(small(worth=lambda a, b, c, d: math.nan), Discounted(sweeps=2)), "not a number somewhere"),
         (lambda: Discounted(reversal=1.0), "reversal is a share"),
         (lambda: train_table(small(grid=600)), r"needs 1.04e\+03 GB, and [\d.]+ GB are available"),
@@ -533,6 +549,10 @@ def test_a_robot_without_hands_and_a_goal_that_is_an_expression(tmp_path):
     for other, match in [
         (replace(task, goal=upright(robot) - 0.1), "another goal"),
         (replace(task, worth=None), "another worth"),
+        (replace(task, soft=99.0), "with soft = 1.5, and told is 99"),
+        (replace(task, stops=False), "with stops = True"),
+        (replace(task, grid=9), "another grid"),
+        (5, "told by a saltus.control.Reach, got 5"),
         (replace(task, robot=robots.double_pendulum(torque_limit=20.0)), "torque_limit = 25"),
     ]:
         with pytest.raises(InputError, match=match):
@@ -724,8 +744,9 @@ def test_tables_of_other_worlds_steer_alike(tables):
 
 def test_where_nothing_is_known_nothing_is_done():
     table = replace(train_table(small(grid=5), Discounted(sweeps=1)), values=np.zeros((2, 5, 5, 5, 5), np.float32))
-    run = saltus.simulate(up(0.55), {"theta1": 1.0}, controller=Policy(table), mode={"B": "open"}, until=0.4)
-    assert not run.samples.inputs.any()
+    for start in ({"theta1": 1.0}, {}):
+        run = saltus.simulate(up(0.55), start, controller=Policy(table), mode={"B": "open"}, until=1.2)
+        assert not run.samples.inputs.any()
 
 
 def test_what_has_stalled_is_kicked(tables):
@@ -742,15 +763,40 @@ def test_what_has_stalled_is_kicked(tables):
     assert (np.abs(at.inputs[kicked]) == 10.0).all()
 
 
+def test_what_was_bound_before_makes_no_difference():
+    """A look at other points of the same robot is another look."""
+    one, two = (
+        train_table(Reach(robots.monkeybot(), (free, (0.6, 0.0)), hand, radius=0.03, grid=16))
+        for hand, free in (("A", "B"), ("B", "A"))
+    )
+    start = {"theta1": 0.3, "dtheta1": 0.0, "dtheta2": 0.0}
+
+    def ends(tables):
+        return saltus.simulate(robots.monkeybot(), start, controller=Policy(tables), until=1.5).final
+
+    first = ends(one)
+    Policy(two).bind(robots.monkeybot())
+    goal = robots.monkeybot()
+    other = train_table(Reach(goal, goal.mechanism.q[3] - 1, "A", worth=ca.SX(1), grid=7), Discounted(sweeps=1))
+    Policy(other).bind(goal)
+    assert ends(one) == first
+
+
 def test_bars_that_are_far_from_all_tables_are_refused(tables):
-    for world, match in [
-        (World(((0.0, 0.0), (0.62, 0.0))), r"bar 1 is 0.62, 0 m .* for 0.55, 0 m: that is 0.07 m off, and 0.05 m"),
-        (World(((0.0, 0.0), (0.55, 0.0), (1.1, 0.09))), "bar 2 is 0.55, 0.09 m"),
+    for robot, match in [
+        (up(0.62), r"bar 1 is 0.62, 0 m .* for 0.55, 0 m: that is 0.07 m off, and 0.05 m"),
+        (robots.brachiator(world=World(((0.0, 0.0), (0.55, 0.0), (1.1, 0.09)))), "bar 2 is 0.55, 0.09 m"),
     ]:
         with pytest.raises(InputError, match=match):
-            Policy(tables).bind(robots.brachiator(world=world))
-    Policy(tables, far=0.1).bind(robots.brachiator(world=World(((0.0, 0.0), (0.62, 0.0)))))
-    Policy(tables).bind(robots.brachiator(world=World(((0.0, 0.0), (-0.6, 0.0)))))  # in a mirror
+            Policy(tables).bind(robot)
+    Policy(tables, far=0.1).bind(up(0.62))
+    Policy(tables).bind(up(-0.6))  # in a mirror
+    # nothing swings from bar 0 to bar 1 where both are held at the start
+    Policy(tables).bind(robots.brachiator(world=World(((-0.42, 0.0), (0.0, 0.0), (0.55, 0.0)))))
+    # each hand needs its own
+    other = replace(tables[1], goal=replace(tables[1].goal, x=0.65))
+    with pytest.raises(InputError, match=r"table of hand B is for 0\.65, 0 m"):
+        Policy([tables[0], other]).bind(robots.brachiator(world=ladder(0.55, 4)))
 
 
 def test_a_policy_knows_the_hardware_that_it_stands_behind(tables):

@@ -389,11 +389,11 @@ def files_digest(folders: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def function_digest(function: Callable[..., Any]) -> str | None:
+def function_digest(function: Callable[..., Any], *, files_too: bool = True) -> str | None:
     """Hash a function and everything it reaches; None where that cannot be known.
 
-    Reached are the source files of the functions it names and the values of its globals and
-    closure cells. What it reaches through a module other than math and numpy is not followed.
+    Reached are the values of its globals and closure cells and, with ``files_too``, the source files of the functions
+    it names. What it reaches through a module other than math and numpy is not followed.
     """
     digest = hashlib.sha256()
     seen: set[int] = set()
@@ -429,7 +429,7 @@ def function_digest(function: Callable[..., Any]) -> str | None:
         return False
 
     known = visit(function)
-    for path in sorted(files):
+    for path in sorted(files) if files_too else ():
         if Path(path).exists():
             digest.update(Path(path).read_bytes())
     return digest.hexdigest() if known else None

@@ -124,7 +124,7 @@ def asked_rows(content: dict[str, Any]) -> list[tuple[str, ...]]:
 def _pair(text: str, option: str) -> tuple[float, float]:
     parts = [number(part, option) for part in text.split(":")]
     if len(parts) != 2:
-        raise InputError(f"{option} takes from:to, such as 0.4:0.6, got {text!r}")
+        raise InputError(f"{option} takes from:to in m or s, such as 0.4:0.6 or -0.6:-0.4, got {text!r}")
     return parts[0], parts[1]
 
 

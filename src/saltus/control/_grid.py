@@ -42,6 +42,8 @@ class Axis:
                 raise InputError(f"axis {self.name}: its ends are finite numbers, got {value!r}")
         if not self.lower < self.upper:
             raise InputError(f"axis {self.name} must rise, got {self.lower:g} to {self.upper:g}")
+        if not isinstance(self.periodic, bool):
+            raise InputError(f"axis {self.name} closes on itself or does not, got {self.periodic!r}")
         if isinstance(self.count, bool) or not isinstance(self.count, Integral) or self.count < 3:
             raise InputError(f"axis {self.name} has at least 3 places, got {self.count!r}")
         for name, kind in (("lower", float), ("upper", float), ("count", int)):

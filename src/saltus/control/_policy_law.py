@@ -144,8 +144,8 @@ def _unless_stalled(t, m, data, u):
         m[MOVED] = t
     elif t - m[MOVED] > STALL:
         m[MOVED] = m[KICKED] = t + KICKS
-        m[KICK] = -math.copysign(data[LIMIT], u)
-        m[SIGN] = math.copysign(1.0, m[KICK])
+        # away from what holds it there; else to the other side than before
+        m[KICK] = -math.copysign(data[LIMIT], u if u != 0.0 else m[KICK])
         return m[KICK]
     return u
 
@@ -206,9 +206,11 @@ def _look_ahead(t, m, data, hand, tx, ty, side, one, two, share):
         # of several that are as good, such as where nothing is known, the smallest
         if score > best or (score == best and abs(u) < abs(chosen)):
             best, chosen = score, u
-    if chosen != 0.0:
-        m[SIGN] = side * math.copysign(1.0, chosen)
-    return _unless_stalled(t, m, data, side * chosen)
+    # where nothing is known there is nowhere to go
+    u = _unless_stalled(t, m, data, side * chosen) if best > 0.0 else side * chosen
+    if u != 0.0:
+        m[SIGN] = math.copysign(1.0, u)
+    return u
 
 
 @compiled

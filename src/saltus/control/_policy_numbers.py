@@ -115,6 +115,7 @@ class Numbers:
         data[P.LOOK] = self._look()
         for place, numbers in zip((P.WHOLE, P.REAL), grid_numbers(self.tables[0].axes), strict=True):
             data[place] = self._address(numbers, place)
+        self._check_axes()
         size = self._put_hands(data)
         self._put_tables(data)
         self._put_units(data)
@@ -131,6 +132,14 @@ class Numbers:
         self.arrays[place] = array
         self.alive.append(array)
         return double_bits(array.ctypes.data)
+
+    def _check_axes(self) -> None:
+        """Refuse tables whose axes are not those of the mode."""
+        for table in self.tables:
+            mode = self._mode(table).mode
+            wanted = (*mode.names, *mode.velocity_names)
+            if tuple(axis.name for axis in table.axes) != wanted:
+                raise InputError(f"policy: the axes of a table are {', '.join(wanted)}, not those of {table!r}")
 
     def _look(self) -> float:
         """What sees both hands' places, coordinates and rates."""
@@ -221,21 +230,32 @@ class Numbers:
         self._refuse_far(count, mirrors=data[P.MIRRORS] > 0)
 
     def _refuse_far(self, count: int, *, mirrors: bool) -> None:
-        """Refuse bars that are farther from the one before than any table knows of."""
-        values, goals = self.system.values, [table.goal for table in self.tables if table.goal is not None]
-        for k in range(1, count):
+        """Refuse bars that are farther from the one before than the tables of a hand know of."""
+        values, sides = self.system.values, (1, -1) if mirrors else (1,)
+        for k in range(self._held_at_start(count) + 1, count):
             x, y = (values[f"bar{k}_{axis}"] - values[f"bar{k - 1}_{axis}"] for axis in "xy")
-            away, goal = min(
-                (
-                    (math.hypot(x - side * goal.x, y - goal.y), goal)
-                    for goal in goals
-                    for side in ((1, -1) if mirrors else (1,))
-                ),
-                key=lambda pair: pair[0],
-            )
-            if away > self.policy.far + 1e-9:
-                raise InputError(
-                    f"policy: bar {k} is {x:g}, {y:g} m from the one before, and the nearest table is for {goal.x:g}, "
-                    f"{goal.y:g} m: that is {away:.3g} m off, and {self.policy.far:g} m are allowed (far); train a "
-                    "table for that bar"
-                )
+            for hand in self.names:
+                goals = [table.goal for table in self.tables if table.holds == hand and table.goal is not None]
+                ways = [(math.hypot(x - side * goal.x, y - goal.y), goal) for goal in goals for side in sides]
+                away, goal = min(ways, key=lambda pair: pair[0], default=(0.0, None))
+                if goal is not None and away > self.policy.far + 1e-9:
+                    raise InputError(
+                        f"policy: bar {k} is {x:g}, {y:g} m from the one before, and the nearest table of hand {hand} "
+                        f"is for {goal.x:g}, {goal.y:g} m: that is {away:.3g} m off, and {self.policy.far:g} m are "
+                        "allowed (far); train a table for that bar"
+                    )
+
+    def _held_at_start(self, count: int) -> int:
+        """The last bar at which a hand is where a run begins if nothing is said of it; the first if none is."""
+        m, values = self.system.mechanism, self.system.values
+        units = {unit.name: unit for unit in self.system.units}
+        hands = ca.vertcat(*(units[name].point.position for name in self.names))  # type: ignore[attr-defined]
+        start = [self.system.start_values.get(name, 0.0) for name in m.coordinates]
+        places = np.array(ca.Function("hands", [m.q, m.p], [hands])(start, self.system.parameter_values)).reshape(2, 2)
+        near = 2 * values.get("capture", 0.0)
+        held = [
+            k
+            for k in range(count)
+            if (np.hypot(*(places - [values[f"bar{k}_x"], values[f"bar{k}_y"]]).T) <= near).any()
+        ]
+        return max(held, default=0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import casadi as ca
@@ -15,7 +17,7 @@ from saltus._native import function_digest
 from saltus.control._goal_search import least
 from saltus.control._grid import Axis, check_axes
 from saltus.control._protocol import finite
-from saltus.control._table import Place
+from saltus.control._table import UNKNOWN, Place
 from saltus.engine._emit import straight_line
 from saltus.engine._reduced import Reduced, reduced
 from saltus.engine._single import Aim
@@ -87,7 +89,10 @@ class Reach:
 
     def _check_part(self, name: str, part: Any) -> None:
         """Refuse what is neither an expression of one number nor a function."""
-        if callable(part) or self._is_place(part) or (part is None and name != "goal"):
+        if self._is_place(part) or (part is None and name != "goal"):
+            return
+        if callable(part):
+            _check_function(name, part)
             return
         told = f"reach: {name} is an expression of one number in the robot's symbols, or a function of four numbers"
         try:
@@ -106,7 +111,7 @@ class Reach:
 
     @property
     def told(self) -> dict[str, str]:
-        """Of each part that is an expression or a function: a digest, the same for the same one."""
+        """Of each part that is an expression or a function: a digest, the same for the same one, if it can be known."""
         made = {}
         for name in PARTS:
             part = getattr(self, name)
@@ -114,10 +119,10 @@ class Reach:
                 continue
             part = self._seen(part)
             if callable(part):
-                words = function_digest(part) or f"a function {getattr(part, '__qualname__', '')}"
+                words = function_digest(part, files_too=False)
             else:
                 words = self._words(part)
-            made[name] = hashlib.sha256(words.encode()).hexdigest()[:16]
+            made[name] = UNKNOWN if words is None else hashlib.sha256(words.encode()).hexdigest()[:16]
         return made
 
     def _words(self, expression: Any) -> str:
@@ -161,6 +166,10 @@ class Reach:
     def travels(self) -> bool:
         """Whether it means the same in another process: expressions do not, since their symbols are this robot's."""
         parts = [None if self.place is not None else self.goal, self.worth, self.cost]
+        try:
+            pickle.dumps([part for part in parts if callable(part)])
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
         return all(part is None or callable(part) for part in parts)
 
     def aim(self, *, costs: bool) -> tuple[Aim, list[float]]:
@@ -254,3 +263,18 @@ class Reach:
         whole = ca.Function("goal", [mode.q, mode.v, ca.vertcat(mode.p, aim.symbols)], [aim.goal])
         p = np.concatenate([mode.values(), values])
         return lambda states: np.array(whole.map(states.shape[1])(states[:2], states[2:], p)).ravel()
+
+
+def _check_function(name: str, function: Callable[..., Any]) -> None:
+    """Refuse a function that does not make one number of four."""
+    told = f"reach: {name} is a function of both coordinates and both rates that tells one number"
+    if isinstance(function, ca.Function):
+        if (function.n_in(), function.n_out()) != (4, 1) or function.size_out(0) != (1, 1):
+            raise InputError(f"{told}; got {function}")
+        return
+    try:
+        value = getattr(function, "py_func", function)(0.1, 0.2, 0.3, 0.4)
+    except Exception as error:  # noqa: BLE001 - whatever a user's function does wrong
+        raise InputError(f"{told}; with 0.1, 0.2, 0.3, 0.4 it fails: {error}") from None
+    if not isinstance(value, (Real, np.number)):
+        raise InputError(f"{told}; with 0.1, 0.2, 0.3, 0.4 it tells {value!r}")

@@ -23,6 +23,9 @@ FORMAT = "saltus table 2"
 # Of a table's file: values are the same if they are to this share.
 SAME = 1e-12
 
+# The digest of a function of which it cannot be known whether another one is the same.
+UNKNOWN = "unknown"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -32,6 +35,11 @@ class Place:
     x: float
     y: float
     radius: float
+
+    def __post_init__(self) -> None:
+        numbers = [finite_number(value) for value in (self.x, self.y, self.radius)]
+        if not isinstance(self.point, str) or not all(map(math.isfinite, numbers)) or self.radius <= 0:
+            raise InputError(f"a place is a point, x and y in m, and a positive radius, got {self!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +54,7 @@ class Table:
     actions
         The input that was best in each state, where the recipe keeps it.
     robot, holds
-        The robot's name, and the grip that is closed in this mode.
+        The robot's name, and the grip or ground point that holds in this mode.
     parameters
         Values of all parameters that count in it.
     goal
@@ -136,9 +144,9 @@ class Table:
             "sweeps": self.sweeps, "residual": self.residual, "begun": list(self.begun), "told": dict(self.told),
         }  # fmt: skip
         text = json.dumps(head)
-        target.parent.mkdir(parents=True, exist_ok=True)
         new = target.with_name(f".new-{os.getpid()}-{target.name}")
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             with new.open("wb") as file:
                 np.savez(file, head=np.array(text), digest=np.array(_digest(text, arrays)), **arrays)  # type: ignore[arg-type]
             new.replace(target)
@@ -169,13 +177,29 @@ class Table:
 
     def with_task(self, task: Any) -> Table:
         """The same table with what was to be reached told again; refused if that is something else."""
+        if not hasattr(task, "told"):
+            raise InputError(f"what is to be reached is told by a saltus.control.Reach, got {task!r}")
         self.check(task.robot)
-        for name in sorted({*self.told, *task.told}):
-            if self.told.get(name) != task.told.get(name):
-                raise InputError(f"this table was made for another {name} than the one that is told")
+        refuse_other(self.told, task.told, "this table")
+        for name in ("soft", "stops"):
+            if self.recipe.get(name) != getattr(task, name):
+                raise InputError(
+                    f"this table was made with {name} = {self.recipe.get(name)}, and told is {getattr(task, name)}"
+                )
+        if task.axes() != self.axes:
+            raise InputError(f"this table has another grid than the one that is told: {self!r}")
         if task.holds != self.holds or task.place != self.goal:
             raise InputError(f"this table is {self!r}, and told is {task.goal!r} held by {task.holds}")
         return replace(self, task=task)
+
+
+def refuse_other(had: Mapping[str, str], told: Mapping[str, str], what: str) -> None:
+    """Refuse another expression or function than a table was made for, by their digests."""
+    for name in sorted({*had, *told}):
+        if had.get(name) != told.get(name):
+            raise InputError(f"{what} was made for another {name} than the one that is told")
+        if had[name] == UNKNOWN:
+            raise InputError(f"{what} has a function as its {name} of which it cannot be known whether it is this one")
 
 
 def check_numbers(table: Table) -> None:
@@ -195,17 +219,35 @@ def check_numbers(table: Table) -> None:
     made_by = recipe.get("name") if isinstance(recipe, Mapping) else None
     if made_by not in ("saltus", "thesis") or (made_by == "thesis") != (table.actions is not None):
         raise InputError(f"a table is made by the recipe saltus, or by thesis with its actions, not by {made_by!r}")
-    for key in ("patience", "soft") if made_by == "saltus" else ():
-        if not finite_number(recipe.get(key)) > 0:
-            raise InputError(f"a table's {key} is a positive number, not {recipe.get(key)!r}")
+    check_settings(recipe, table.sides)
+    if not isinstance(table.holds, str | None) or not isinstance(table.goal, Place | None):
+        raise InputError(f"a table has a name of what holds, and a place, or none: {table.holds!r}, {table.goal!r}")
     for key, value in table.parameters.items():
         if not math.isfinite(finite_number(value)):
             raise InputError(f"a table's parameters are finite numbers, and {key} is {value!r}")
     slices, change = table.begun
-    if table.sweeps < 0 or not 0 <= slices <= max(table.shape) or math.isnan(change):
+    if table.sweeps < 0 or not 0 <= slices <= max(table.shape) or not change >= 0:
         raise InputError(
             f"a table tells its sweeps, and how much of another there is, not {table.sweeps}, {table.begun}"
         )
+
+
+def check_settings(recipe: Mapping[str, Any], sides: int) -> None:
+    """Refuse settings of a recipe that a policy could not use."""
+    discounted = recipe["name"] == "saltus"
+    for key in ("patience", "soft") if discounted else ("soft",):
+        if not 0 < finite_number(recipe.get(key)) < math.inf:
+            raise InputError(f"a table's {key} is a positive number, not {recipe.get(key)!r}")
+    reversal = finite_number(recipe.get("reversal", 0.0))
+    if not finite_number(recipe.get("effort", 0.0)) >= 0 or not 0 <= reversal < 1:
+        raise InputError(
+            f"a table's effort is not negative, and its reversal a share below 1, not {recipe.get('effort')!r} and "
+            f"{recipe.get('reversal')!r}"
+        )
+    if sides != (2 if discounted and reversal > 0 else 1):
+        raise InputError(f"a table with reversal = {reversal:g} has not {sides} value(s) for each state")
+    if not isinstance(recipe.get("stops"), bool):
+        raise InputError(f"a table tells whether joints have stops, not {recipe.get('stops')!r}")
 
 
 def finite_number(value: Any) -> float:
@@ -225,9 +267,9 @@ def _read(arrays: dict[str, np.ndarray]) -> Table:
         raise InputError(f"this is a table of another kind, {head['format']!r}; this is for {FORMAT!r}")
     if digest != _digest(text, arrays):
         raise InputError("it is damaged: its numbers are not those that were written")
-    goal = head["goal"]
     try:
-        return Table(
+        goal = head["goal"]
+        table = Table(
             axes=tuple(Axis(**axis) for axis in head["axes"]),
             values=arrays["values"],
             actions=arrays.get("actions"),
@@ -243,8 +285,12 @@ def _read(arrays: dict[str, np.ndarray]) -> Table:
         )
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         raise InputError("it is damaged: it does not tell what a table tells") from None
+    for array in arrays.values():
+        if not np.isfinite(array).all():
+            raise InputError("it is damaged: some of its numbers are none")
+    return table
 
 
 def _digest(head: str, arrays: Mapping[str, np.ndarray]) -> str:

@@ -60,7 +60,7 @@ class Policy:
     release_delay
         From when both hands hold until one is asked to open, s.
     near
-        From the bar within which the free hand is asked to close, m.
+        From a bar within which the free hand is asked to close, m.
     far
         How far from the goal of the nearest table the next bar may be, m.
     model
@@ -180,7 +180,7 @@ EXAMPLE = {
             *(Axis(name, -16.0, 16.0, 3) for name in ("theta2", "dtheta1", "dtheta2")),
         ),
         values=np.zeros((3, 3, 3, 3), dtype=np.float32), robot="brachiator", holds="A", parameters={},
-        recipe={"name": "saltus", "patience": 1.0, "effort": 0.0, "stops": True, "soft": 1.5},
+        recipe={"name": "saltus", "patience": 1.0, "effort": 0.0, "reversal": 0.0, "stops": True, "soft": 1.5},
         goal=Place("B", 0.55, 0.0, 0.025),
     )
 }  # fmt: skip

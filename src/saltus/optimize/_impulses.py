@@ -19,6 +19,7 @@ from numba import types
 from saltus._native import FLOATS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import Grip
 from saltus.control._hands import one_motor, two_hands
+from saltus.control._protocol import finite
 from saltus.engine import _single as S
 from saltus.engine._reduced import Reduced, reduced
 from saltus.engine._single import BLOCK, Aim, Block, call_move
@@ -162,13 +163,13 @@ class Swinger:
     def _to_level(self) -> Block:
         """The motion up to the level, ahead: the hand is above it, and two steps ago was not.
 
-        A hand that comes over the top is above it too, but was so before. How far ahead, and a step, are two more
-        parameters; the force on the hand that holds is watched.
+        A hand that comes over the top is above it too, but was so before. How far ahead, a step, and how far below the
+        level counts, are three more parameters; the force on the hand that holds is watched.
         """
-        hand, more = self._hand, ca.SX.sym("more", 2)
-        ahead, step = more[0], more[1]
+        hand, more = self._hand, ca.SX.sym("more", 3)
+        ahead, step, height = more[0], more[1], hand[1] + more[2]
         rate = ca.jtimes(hand[1], self.mode.q, self.mode.v)
-        goal = ca.fmax(ca.fmax(-hand[1], ahead - hand[0]), hand[1] - 2 * step * rate)
+        goal = ca.fmax(ca.fmax(-height, ahead - hand[0]), height - 2 * step * rate)
         return Block(self.mode, Aim(goal, ca.SX(1), watched=self._force, symbols=more), "leapfrog")
 
     @property
@@ -241,9 +242,11 @@ class Swinger:
 
     def swing(
         self, start: Any, begin: Any, size: Any, length: Any, *, bar: float | None = None, radius: float | None = None,
-        time: float | None = None, step: float = STEP, threads: int | None = None,
+        below: float = 0.0, time: float | None = None, step: float = STEP, threads: int | None = None,
     ) -> Trials:  # fmt: skip
         """Make trials: up to the level again, or to within a radius of a bar on it, m ahead, the robot's own if None.
+
+        With ``below`` they end so far below the level, m, as where a hand takes hold of a rope on it.
 
         Each of start, begin, size and length is a number, or an array of as many as there are trials.
         """
@@ -251,10 +254,12 @@ class Swinger:
         self._check_impulses(*given[1:])
         threads = chosen_threads(threads)
         time, step = positive(self.time if time is None else time, "impulses: time"), positive(step, "impulses: step")
+        if finite(below, "impulses: below") < 0:
+            raise InputError(f"impulses: below the level is not negative, got {below:g} m")
         if step > time:
             raise InputError(f"impulses: a step of {step:g} s is longer than the trial of {time:g} s")
         angles = self.angles(given[0])
-        block, extra = self._aimed(bar, radius, step)
+        block, extra = self._aimed(bar, radius, step, below)
         W = _loaded((*angles, given[1], given[1] + given[3], given[2]), 0.0 if bar is None else -math.inf)
         p = np.concatenate([self.mode.values(), extra]).astype(np.float32)
         self._run(block, W, p, step, round(time / step), threads)
@@ -267,12 +272,12 @@ class Swinger:
         if np.abs(size).max() > self.limit * (1 + 1e-9):
             raise InputError(f"impulses: a torque is beyond the limit of {self.limit:g} N m")
 
-    def _aimed(self, bar: float | None, radius: float | None, step: float) -> tuple[Block, list[float]]:
+    def _aimed(self, bar: float | None, radius: float | None, step: float, below: float) -> tuple[Block, list[float]]:
         """The motion to the level or to a bar, and its further parameters."""
         if bar is None:
             if radius is not None:
                 raise InputError(f"impulses: a radius is one about a bar, and there is none; got {radius!r} m")
-            return self.level, [AHEAD * self.distances[1], step]
+            return self.level, [AHEAD * self.distances[1], step, below]
         reach = self.capture if radius is None else positive(radius, "impulses: radius")
         return self._to_bar(), [positive(bar, "impulses: bar"), 0.0, reach]
 

@@ -157,6 +157,8 @@ class GoodTrials:
     sure
         How near the bar they are to come, as a share of the distance at which a hand can close: so that an exact run,
         which is not quite that of steps of 1 ms, is caught too.
+    rope
+        Whether targets are places of a rope on the level, of which the hand takes hold wherever it comes within reach.
     """
 
     swinger: Swinger
@@ -165,6 +167,7 @@ class GoodTrials:
     offspring: int = 15
     rounds: int = 6
     sure: float = 0.8
+    rope: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -208,9 +211,15 @@ class GoodTrials:
         many = len(BORNE)
         begin = pool[:, :1] + np.maximum(SHARE * pool[:, :1], LATE) * np.array(BORNE)
         size, length = np.repeat(pool[:, 1], many), np.repeat(pool[:, 2], many)
-        radius = self.sure * self.swinger.capture
-        made = self.swinger.swing(start, begin.ravel(), size, length, bar=target, radius=radius)
-        cost = np.where(made.reached, made.residual, 5.0 + 50.0 * np.nan_to_num(made.miss, posinf=10.0))
+        near, begin = self.sure * self.swinger.capture, begin.ravel()
+        if self.rope:
+            made = self.swinger.swing(start, begin, size, length, below=self.swinger.capture)
+            miss = np.abs(made.x - target)
+        else:
+            made = self.swinger.swing(start, begin, size, length, bar=target, radius=near)
+            miss = made.miss
+        miss = np.nan_to_num(miss, nan=10.0, posinf=10.0)
+        cost = np.where(made.reached & (miss <= near), made.residual, 5.0 + 50.0 * miss)
         mean: np.ndarray = cost.reshape(-1, many).mean(axis=1)
         return mean
 

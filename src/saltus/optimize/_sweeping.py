@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from saltus._native import pointer_to
 from saltus.control._grid import Axis, grid_numbers
 from saltus.control._reach import Reach
 from saltus.engine._single import BLOCK, Block
+from saltus.errors import SaltusError
 from saltus.optimize import _sweeps as W
 from saltus.optimize._recipes import Discounted, RandomActions, Sweep
 
@@ -117,7 +119,11 @@ class Kept:
     def from_time_to_time(self) -> None:
         """If it is long since the last one: writing takes a small share of the time."""
         if time.monotonic() - self._last > max(OFTEN, SHARE * self._took):
-            self.save()
+            try:
+                self.save()
+            except SaltusError as error:  # no reason to lose what is being made
+                warnings.warn(f"not kept: {error}", stacklevel=2)
+                self._last = time.monotonic()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from saltus.control._grid import Axis
 from saltus.control._hands import one_motor
 from saltus.control._reach import Reach
-from saltus.control._table import Table
+from saltus.control._table import Table, refuse_other
 from saltus.engine._reduced import Reduced
 from saltus.engine._single import Aim
 from saltus.errors import InputError
@@ -57,6 +57,8 @@ def train_table(
         raise InputError(f"threads must be a positive whole number, got {threads!r}")
     if resume and checkpoint is None:
         raise InputError("train_table: to go on, say from which checkpoint")
+    if checkpoint is not None and Path(checkpoint).suffix != ".npz":
+        raise InputError(f"train_table: a checkpoint is a file that ends with .npz, got {checkpoint}")
     work = check_training(task, recipe, checkpoint if resume else None)
     if work.over:
         return _table(work)
@@ -78,9 +80,11 @@ def _check_values(work: Work) -> None:
     """Refuse what came of a worth or a cost that is none."""
     if not np.isfinite(work.values).all():
         raise InputError("reach: the goal, its worth or the cost of a state is not a number somewhere on the grid")
-    most = float(work.values.max())
-    if work.actions is None and most > 1 + 1e-3:
-        raise InputError(f"reach: what the goal is worth is at most 1, and values of {most:.4g} came of it")
+    least, most = float(work.values.min()), float(work.values.max())
+    if work.actions is None and not -1e-3 <= least <= most <= 1 + 1e-3:
+        raise InputError(
+            f"reach: what the goal is worth is from 0 to 1, and values of {least:.4g} to {most:.4g} came of it"
+        )
 
 
 def check_training(task: Reach, recipe: Discounted | RandomActions, begun: str | Path | None = None) -> Work:
@@ -125,8 +129,9 @@ def _settings(task: Reach, recipe: Discounted | RandomActions) -> dict[str, Any]
 def _used(task: Reach) -> dict[str, float]:
     """Values of all parameters that count in a mode and its aim."""
     mode: Reduced = task.mode
-    aim: Aim = task.aim(costs=False)[0]
-    parts = [mode.acceleration, *(ca.SX(part) for part in (aim.goal, aim.worth) if not callable(part))]
+    aim: Aim = task.aim(costs=task.cost is not None)[0]
+    told = [part for part in (aim.goal, aim.worth, aim.cost) if part is not None and not callable(part)]
+    parts = [mode.acceleration, *map(ca.SX, told)]
     for _, lower, upper in mode.stops if task.stops else ():
         parts += [lower, upper]
     parts.append(ca.SX(next(iter(mode.system.mechanism.actuators.values())).limit))
@@ -157,9 +162,7 @@ def _refuse_other(
         had = old.recipe.get(name)
         if name not in ("sweeps", "tolerance") and (tuple(had) if isinstance(had, list) else had) != value:
             raise InputError(f"{path} was made with {name} = {_told(had)}, and wanted is {_told(value)}")
-    for name in sorted({*old.told, *new.told}):
-        if old.told.get(name) != new.told.get(name):
-            raise InputError(f"{path} was made for another {name} than the one that is wanted")
+    refuse_other(old.told, new.told, str(path))
     if old.holds != new.holds:
         raise InputError(f"{path} is of a robot held by {old.holds}, and wanted is {new.holds}")
     if old.goal != new.place:

@@ -14,7 +14,7 @@ from saltus.control import Impulse
 from saltus.engine import Trajectory, simulate, simulate_many
 from saltus.engine._cases import columns
 from saltus.hybrid import HybridSystem
-from saltus.optimize import Swinger
+from saltus.optimize import GoodTrials, Swinger
 from saltus.robots import hang, put
 from saltus.show._scene import positions
 from saltus.studies._catches import CATCHES, Caught
@@ -225,12 +225,13 @@ def impulses_on_rope(robot: str | HybridSystem, impulses: Impulses, inverse: Any
     system = put(name, rope(), **values)
     angles = impulses.swinger.angles(np.array([-SPACING]))[:, 0]
     start = dict(zip(("theta1", "theta2"), angles.tolist(), strict=True))
+    asked = replace(inverse, rope=True) if isinstance(inverse, GoodTrials) else inverse
     ends = {}
     for target in ROPE:
         run = simulate(
             system,
             start,
-            controller=inverse.impulse(-SPACING, target),
+            controller=asked.impulse(-SPACING, target),
             mode={"A": "closed", "B": "closed"},
             until=FORWARD,
         )
