@@ -452,6 +452,7 @@ class _DiskCache(NullCache):
     def __init__(self, name: str, key: str):
         self._name = name
         self._key = key
+        self._saved = False
 
     def _path(self, codegen: Any) -> Path:
         stamp = (
@@ -476,11 +477,36 @@ class _DiskCache(NullCache):
         if hashlib.sha256(payload).digest() != check:
             return None
         try:
-            return compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
+            made = compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
+            self._saved = True
+            return made
         except Exception:  # noqa: BLE001 - whatever is wrong with a cached file, compiling anew mends it
             return None
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While no other process compiles the same; without such a promise where files cannot be locked."""
+        try:
+            import fcntl
+
+            cache_folder().mkdir(parents=True, exist_ok=True)
+            digest = hashlib.sha256(self._key.encode()).hexdigest()[:40]
+            lock = (cache_folder() / f".lock-{digest}").open("w")
+        except (ImportError, OSError):
+            yield
+            return
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                # those who wait for this file find what was made; who comes later finds it without waiting
+                Path(lock.name).unlink(missing_ok=True)
+
     def save_overload(self, sig: Any, data: Any) -> None:
+        if self._saved:
+            return
+        self._saved = True
         payload = serialize.dumps(data._reduce())
         path = self._path(data.codegen)
         try:
@@ -533,8 +559,15 @@ class Entry(CFunc):  # type: ignore[type-arg]
         self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}:{_OWN_SOURCE}")
 
     def _compile_uncached(self) -> Any:
-        _TELL.get()(self._told)
-        return super()._compile_uncached()  # type: ignore[misc]
+        with self._cache.alone() if isinstance(self._cache, _DiskCache) else contextlib.nullcontext():
+            # another process may have made it while this one waited
+            signature, target = self._sig, self._targetdescr.target_context  # type: ignore[attr-defined]
+            made = self._cache.load_overload(signature, target)
+            if made is None:
+                _TELL.get()(self._told)
+                made = super()._compile_uncached()  # type: ignore[misc]
+                self._cache.save_overload(signature, made)
+        return made
 
     @property
     def place(self) -> int:
