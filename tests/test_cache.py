@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,38 @@ def test_functions_of_one_name_have_symbols_of_their_own():
     one, two = (compile_entry(made(value), CONTROL, "control-law", f"test of {value}") for value in (1.0, 2.0))
     symbols = [re.sub(r"B\d+v\d+", "", entry.native_name) for entry in (one, two)]
     assert symbols[0] != symbols[1]
+
+
+ALONE = """
+import math
+import sys
+import time
+
+from saltus._native import KERNEL, compile_entry, compiling_told
+
+
+def kernel(t, x, u, p, out):
+    total = 0.0
+    for k in range(100):
+        total += math.sin(x[k]) * math.exp(u[k]) + p[k] ** 3
+    out[0] = total
+    return 0
+
+
+while time.time() < float(sys.argv[1]):
+    pass
+with compiling_told(print):
+    compile_entry(kernel, KERNEL, "alone", "a key")
+"""
+
+
+def test_what_another_process_compiles_is_waited_for(tmp_path):
+    script = tmp_path / "alone.py"
+    script.write_text(ALONE)
+    surroundings = os.environ | {"SALTUS_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, str(script), str(time.time() + 4)]
+    several = [subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    told = [one.communicate(timeout=120)[0] for one in several]
+    assert [one.returncode for one in several] == [0, 0, 0]
+    assert "".join(told) == "alone\n"
+    assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".bin"]
