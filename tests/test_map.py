@@ -115,11 +115,10 @@ def test_progress_is_told(gait):
         (("theta1", [1.0, 2.0]), Y, None, "begins where theta1 = 0"),
         (("dtheta2", [1.0, 2.0]), Y, None, "twice"),
         (("torque_limit", [-1.0, 2.0]), Y, None, "at least 0"),
-        (("torque_limit", [0.1, 2.0]), Y, None, "beyond its limit of 0.1"),
         (("motor_torque", [-1.0, 2.0]), Y, None, "at least 0"),
-        (("motor_torque", [1.0, 21.0]), Y, None, "beyond its limit"),
         (("motor_torque", [1.0, 2.0]), Y, {"motor_torque": 1.0}, "varied"),
         (X, Y, {"motor_speed": 1.0}, "motor_torque"),
+        (X, Y, {"motor_torque": 21.0}, "beyond its limit of 20 N m"),
     ],
 )
 def test_bad_maps_are_refused_before_any_work(gait, x, y, knobs, says):
@@ -127,6 +126,35 @@ def test_bad_maps_are_refused_before_any_work(gait, x, y, knobs, says):
     with pytest.raises(InputError, match=says):
         gaits.error_map(gait, x, y, knobs, progress=lambda *at: told.append(at))
     assert not told
+
+
+def test_cells_that_cannot_start_say_why(gait):
+    """Torques beyond their limit are a column of reasons; the other cells are those of the map without them."""
+    y = ("dtheta2", np.array([10.5, 11.0]))
+    for name, values, rest in (
+        ("motor_torque", [1.0, 21.0, 22.0], [1.0, 1.5]),
+        ("torque_limit", [0.1, 2.0], [2.0, 3.0]),
+    ):
+        bad = np.array([value > 20.0 if name == "motor_torque" else value < 0.5 for value in values])
+        found = gaits.error_map(gait, (name, np.array(values)), y)
+        without = gaits.error_map(gait, (name, np.array(rest)), y)
+        assert np.array_equal(found.error[:, ~bad], without.error[:, :1], equal_nan=True)
+        assert found.good[:, ~bad].all()
+        assert not found.good[:, bad].any()
+        for reason in found.reason[:, bad].ravel():
+            assert "gait swing, phase motor: " in reason
+            assert "is beyond its limit of" in reason
+    assert found.reasons == ["gait swing, phase motor: 0.66 N m on elbow is beyond its limit of 0.1 N m"]
+    assert found.reason_counts == {found.reasons[0]: 2}
+
+
+def test_reasons_in_a_map_that_differ_in_numbers_are_one_kind(gait):
+    found = gaits.error_map(gait, ("motor_torque", [1.0, 21.0, 22.0]), ("dtheta2", [10.5, 11.0]))
+    kind = "gait swing, phase motor: ... N m on elbow is beyond its limit of ... N m"
+    assert found.reasons == [kind]
+    assert (found.kind[:, 1:] == kind).all()
+    assert "21 N m" in found.reason[0, 1]
+    assert found.to_dataset()["reason"].values.tolist() == [[0, 1, 1], [0, 1, 1]]
 
 
 def test_minimise(gait):

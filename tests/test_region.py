@@ -1,4 +1,4 @@
-"""Regions of attraction: outcomes of starts over two quantities, how far one may be, figures and the command line."""
+"""Regions of attraction: outcomes of starts over two quantities, figures and the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from saltus import robots, simulate
 from saltus.cli import app
 from saltus.control import LQR
 from saltus.errors import InputError
-from saltus.gaits import largest, region
+from saltus.gaits import region
 from saltus.gaits._region import FAILED, FELL, LATE, LIMITED, LIMITED_SLIPPED, NO_START, OUTCOMES, RETURNED, SLIPPED
 
 THETA = ("theta", np.linspace(-1.8, 1.8, 13))
@@ -79,29 +79,6 @@ def test_targets_tolerances_parameters_and_random_points():
     assert np.abs(drawn[0].x).max() <= 1.8
 
 
-def test_the_largest_pitch_is_where_the_torque_can_just_hold_it():
-    """At rest with the motor at its limit, (18) has no acceleration of theta where the lever of gravity equals it."""
-    weak = robots.segway_rolled(torque_limit=6.0)
-    found = largest(weak, "theta", 0.0, 1.5, controller=weak.controllers["pd"], tolerance=1e-5)
-    assert found.lost is not None
-    assert 0 < found.lost - found.returned <= 1e-5
-    m, l, I, m_w, J, r, g = (weak.values[name] for name in ("m", "l", "I", "m_w", "J", "r", "g"))
-
-    def acceleration(theta):
-        H = np.array([[m * l**2 + I, l * m * r * np.cos(theta)], [l * m * r * np.cos(theta), (m + m_w) * r**2 + J]])
-        return np.linalg.solve(H, [m * g * l * np.sin(theta) - 6.0, 6.0])[0]
-
-    assert acceleration(found.returned) < 0  # it begins to rise
-    assert acceleration(found.returned + 0.05) > 0
-    for value, back in ((found.returned, True), (found.lost, False)):
-        run = simulate(weak, {"theta": value}, controller=weak.controllers["pd"], rtol=1e-8, atol=1e-10)
-        near = max(abs(run.final["theta"]), abs(run.final["dtheta"])) <= 0.05
-        assert (run.status.name == "finished" and near) == back
-    strong = robots.segway_rolled()
-    every = largest(strong, "theta", 0.0, -1.2, controller=strong.controllers["pd"])
-    assert (every.returned, every.lost, every.outcome) == (-1.2, None, None)
-
-
 def test_lqr_reaches_farther_than_pd_and_comes_back_to_where_it_began():
     system = robots.segway(torque_limit=20.0)
     run = simulate(system, controller=system.controllers["lqr"], until=20.0)
@@ -137,15 +114,6 @@ def test_what_a_region_refuses(change, said):
         region(robots.segway(), options.pop("x"), options.pop("y"), **options)
 
 
-def test_what_the_largest_refuses():
-    with pytest.raises(InputError, match=r"does not even come back from theta = 0\.3: fell"):
-        largest(robots.segway(), "theta", 0.3, 1.0, until=3.0)
-    with pytest.raises(InputError, match="a span and a positive tolerance"):
-        largest(robots.segway(), "theta", 0.3, 0.3)
-    with pytest.raises(InputError, match="high must be a finite number"):
-        largest(robots.segway(), "theta", 0.3, math.inf)
-
-
 def test_where_ideal_rolling_leaves_no_motion_is_an_outcome_of_its_own():
     system = robots.segway()
     found = region(
@@ -159,13 +127,11 @@ def test_files_and_the_command_line(tmp_path):
     words = ["region", "segway", "--controller", "pd", "--x", "theta=-0.4:0.4:5", "--y", "dtheta=-1:1:3"]
     words += ["--set", "torque_limit=20", "--set", "mu=0.8", "--until", "5", "--out", str(tmp_path)]
     page = tmp_path / "page.html"
-    result = runner.invoke(app, ["--report", str(page), *words, "--largest", "theta=0:1", "--json"])
+    result = runner.invoke(app, ["--report", str(page), *words, "--json"])
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told["runs"] == sum(told["outcomes"].values()) == 15
     assert told["returned"] == sum(count for name, count in told["outcomes"].items() if name.startswith("returned"))
-    (far,) = told["largest"]
-    assert 0.2 < far["returned"] < far["lost"] < 0.5
     assert {path.name for path in tmp_path.iterdir()} >= {f"segway-region.{form}" for form in ("nc", "png", "svg")}
     import xarray
 
@@ -213,13 +179,6 @@ def test_a_target_of_an_angle_is_near_from_both_sides():
     assert found.returned.all()
 
 
-def test_the_largest_value_is_found_where_the_tolerance_is_below_rounding():
-    weak = robots.segway_rolled(torque_limit=20.0)
-    far = largest(weak, "theta", 0.0, 1.5, controller=weak.controllers["lqr"], until=5.0, tolerance=1e-300)
-    assert far.lost is not None
-    assert abs(far.lost - far.returned) < 1e-14
-
-
 @pytest.mark.parametrize(
     ("robot", "x", "y"),
     [
@@ -251,6 +210,7 @@ def test_a_limit_that_the_law_keeps_is_not_the_robots():
         ("--x theta=-.4:.4:1 --y dtheta=-1:1:3", "the count must be from 2 to 5000, got 1"),
         ("--x theta=-.4:.4:100000 --y dtheta=-1:1:3", "the count must be from 2 to 5000, got 100000"),
         ("--x theta=-.4:.4:3 --y dtheta=-1:1:3 --x0 theta=1", "theta is varied"),
+        ("--x theta=-.4:.4:3 --y dtheta=-1:1:3 --tolerance 1e-3", "leave out --y"),
     ],
 )
 def test_what_the_command_refuses(words, said):

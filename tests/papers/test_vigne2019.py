@@ -12,11 +12,11 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import solve_continuous_are
 
 from saltus.robots import find_robot
-from saltus.studies import find_paper
+from saltus.studies import find_paper, recoverable_intervals
 from saltus.studies._paper import VERDICTS
 from saltus.studies.papers import _vigne2019_printed as printed
 from saltus.studies.papers import vigne2019
-from saltus.studies.papers._vigne2019_found import _matrices_apart, find
+from saltus.studies.papers._vigne2019_found import PITCH_STEP, PITCH_TOLERANCE, RETURN_TIME, _matrices_apart, find
 from saltus.studies.papers._vigne2019_numbers import numbers
 
 # Notation: [vigne2019, 3.1]
@@ -65,7 +65,7 @@ def solved(law, until, *, events=None):
 
 def test_all_figures_and_verdicts(report, tmp_path):
     maps = [f"region-{name}-{ground}" for name in ("pd", "lqr") for ground in ("rolls", "lifts", "slips")]
-    names = ["motions", "forces", "friction", *maps]
+    names = ["motions", "forces", "friction", *maps, "recoverable-pitches"]
     assert [drawing.name for drawing in report.drawings] == names
     assert {one.verdict for one in (*report.numbers, *report.corrections, *report.drawings)} <= set(VERDICTS)
     assert report.corrections[0].where == "2.2, (7)"
@@ -160,21 +160,51 @@ def test_a_leaning_disc_is_no_ball(report):
     assert f"{low:.6f} m high and not {high:.6f} m" in lean.note
 
 
-def largest_pitch(report, name, limit):
-    what = f"largest pitch at rest from which the body comes upright, {limit}"
-    (found,) = (n for n in report.numbers if n.where == name and n.what.startswith(what))
+def pitch(report, name, limit, which):
+    what = f"pitch at rest, {limit}"
+    (found,) = (n for n in report.numbers if n.where == name and n.what.startswith(what) and f": {which}" in n.what)
     return found
 
 
+NONE = "none up to 1.7"
+
+
 @pytest.mark.parametrize(("name", "limit", "contact", "idealised"), [
-    ("PD", "20 N m", 0.8822, ">= 1.7"), ("PD", "no limit", 0.3985, ">= 1.7"),
-    ("LQR", "20 N m", 0.8008, 1.0427), ("LQR", "no limit", 0.6743, 1.3451),
+    ("PD", "20 N m", (0.653, 0.654), NONE), ("PD", "no limit", (0.398, 0.511), NONE),
+    ("LQR", "20 N m", (0.800, 0.801), (1.042, 1.043)), ("LQR", "no limit", (0.674, 0.675), (1.345, 1.346)),
 ])  # fmt: skip
-def test_largest_pitch(report, name, limit, contact, idealised):
-    """That of the wheel that may lift off; one that cannot goes as far as was sought, or farther than is true."""
-    found = largest_pitch(report, name, limit)
-    assert found.corrected == pytest.approx(contact, abs=2e-4)
-    assert found.printed == (idealised if isinstance(idealised, str) else pytest.approx(idealised, abs=2e-4))
+def test_the_first_pitch_that_is_lost(report, name, limit, contact, idealised):
+    """That of the wheel that may lift off, and of one that cannot; bounds are neighbours of a scan at 0.001 rad.
+
+    Without a limit the PD has gaps that are narrower than the steps of this report, at 0.3984 and at 0.4565 rad.
+    """
+    found = pitch(report, name, limit, "first lost at")
+    assert contact[0] < found.corrected < contact[1]
+    assert found.printed == NONE if idealised == NONE else idealised[0] < found.printed < idealised[1]
+    assert "at a resolution of 0.003 rad" in found.what
+
+
+def test_the_narrow_gap_of_the_pd_without_a_limit():
+    system = find_robot("segway").with_parameters(torque_limit=math.inf)
+    found = recoverable_intervals(
+        system, "theta", (0.39, 0.41), resolution=PITCH_STEP, tolerance=PITCH_TOLERANCE, until=RETURN_TIME,
+        controller=system.controllers["pd"],
+    )  # fmt: skip
+    assert [part.returns for part in found.intervals] == [True, False, True]
+    assert 0.398 < found.first_lost.value < 0.399
+    assert found.first_lost.outcome == "no motion"
+
+
+def test_the_largest_pitch_that_returns_is_another_number(report):
+    for limit in ("20 N m", "no limit"):
+        most = pitch(report, "PD", limit, "largest that returns")
+        assert (most.corrected, most.printed) == (">= 1.7", ">= 1.7")
+    most, lost = (pitch(report, "LQR", "20 N m", which) for which in ("largest that returns", "first lost at"))
+    assert 1.012 < most.corrected < 1.013
+    assert most.corrected > lost.corrected + 0.1
+    # a wheel that always rolls has one interval: both numbers are the two sides of its edge
+    assert 0 < lost.printed - most.printed <= PITCH_TOLERANCE
+    assert "3 intervals of pitches that return; 1 interval" in most.note
 
 
 def test_maps_show_where_it_slips_and_where_there_is_no_motion(report):
@@ -214,13 +244,13 @@ def test_a_matrix_that_is_printed_wrong_is_not_reproduced(monkeypatch):
     assert _matrices_apart(np.random.default_rng(0))["(18)"] > 0.1
 
 
-def test_the_largest_pitch_of_the_lqr_is_where_runs_part(report):
+def test_the_first_pitch_that_the_lqr_loses_is_where_runs_part(report):
     """Just below it comes upright, just above it falls, by SciPy with the gains of its Riccati equation."""
     down = accelerations([1e-7, 0, 0, 0], 0) / 1e-7
     A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [down[0], 0, 0, 0], [down[1], 0, 0, 0]])
     B = np.array([[0], [0], *accelerations(np.zeros(4), 1.0)[:, None]])
     K = (B.T @ solve_continuous_are(A, B, np.eye(4), [[0.01]]) / 0.01).ravel()
-    found = largest_pitch(report, "LQR", "20 N m").printed  # this one has no contact either
+    found = pitch(report, "LQR", "20 N m", "first lost at").printed  # this one has no contact either
 
     def floor(t, x):
         return R + math.cos(x[0])

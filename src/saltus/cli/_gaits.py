@@ -10,7 +10,18 @@ import typer
 
 from saltus.cli._app import app
 from saltus.cli._report import asked_report, told
-from saltus.cli._words import Json, Out, Progress, Robot, folder, numbers, pairs, print_json, print_table
+from saltus.cli._words import (
+    Json,
+    Out,
+    Progress,
+    Robot,
+    folder,
+    numbers,
+    pairs,
+    print_json,
+    print_reasons,
+    print_table,
+)
 from saltus.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -330,7 +341,7 @@ def _report_map(document: Document, found: ErrorMap, above: float) -> None:
     columns = [f"{name} ({found.unit(name)})" for name in (found.x_name, found.y_name)]
     rows = [(m.x, m.y, m.error, m.edge) for m in found.minima(most=8)]
     document.table("Least errors", [*columns, "error", "where the map ends"], rows)
-    document.warnings([f"{int((found.reason == one).sum())} cells have no cycle: {one}." for one in found.reasons])
+    document.warnings([f"{count} cells have no cycle: {reason}." for reason, count in found.reason_counts.items()])
 
 
 def _write_map(found: ErrorMap, out: Path, name: str, above: float) -> list[Path]:
@@ -345,7 +356,7 @@ def _write_map(found: ErrorMap, out: Path, name: str, above: float) -> list[Path
 
 def _print_map(found: ErrorMap, files: list[Path], as_json: bool) -> None:
     minima = found.minima(most=8)
-    reasons = {reason: int((found.reason == reason).sum()) for reason in found.reasons}
+    reasons = found.reason_counts
     if as_json:
         print_json(
             {
@@ -361,8 +372,7 @@ def _print_map(found: ErrorMap, files: list[Path], as_json: bool) -> None:
     rows = [(f"{m.x:.6g}", f"{m.y:.6g}", f"{m.error:.6g}", "yes" if m.edge else "") for m in minima]
     columns = [f"{name} ({found.unit(name)})" for name in (found.x_name, found.y_name)]
     print_table((*columns, "error", "where the map ends"), rows, "least errors")
-    for reason, count in reasons.items():
-        print(f"{count} of {found.error.size} cells: {reason}")
+    print_reasons(reasons, found.error.size, "cells")
     _print_files(files)
 
 

@@ -7,17 +7,18 @@ from typing import Any
 from saltus import registry
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._catch import Catch, catches
-from saltus.gaits._continuation import Change, Family, check_span, follow
+from saltus.gaits._continuation import Change, Family, Resolution, check_span, follow
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._cycles import Cycles, run_many
 from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
 from saltus.gaits._from_map import fixed_points
 from saltus.gaits._gait import Gait
+from saltus.gaits._intervals import Edge, Interval, Lost, RecoverableIntervals, recoverable_intervals
 from saltus.gaits._iterate import Iterates, check_iteration, iterate
 from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
 from saltus.gaits._minimise import Minimised, minimise
 from saltus.gaits._phase import Phase
-from saltus.gaits._region import Largest, Region, largest, region
+from saltus.gaits._region import Region, region
 from saltus.gaits._rest import Collisionless, Rest, collisionless
 from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
 from saltus.hybrid import HybridSystem
@@ -29,17 +30,21 @@ __all__ = [
     "Collisionless",
     "Cycle",
     "Cycles",
+    "Edge",
     "ErrorMap",
     "Family",
     "FixedPoint",
     "Gait",
+    "Interval",
     "Iterates",
-    "Largest",
+    "Lost",
     "Minimised",
     "Minimum",
     "Phase",
+    "RecoverableIntervals",
     "Recovery",
     "Region",
+    "Resolution",
     "Rest",
     "StableGait",
     "catches",
@@ -56,9 +61,9 @@ __all__ = [
     "follow",
     "gait_names",
     "iterate",
-    "largest",
     "minimise",
     "multipliers",
+    "recoverable_intervals",
     "recovers",
     "region",
     "run_cycle",

@@ -1,48 +1,84 @@
-"""A family of gaits: a fixed point followed in any knob, around folds, with its multipliers."""
+"""A family of gaits: a fixed point followed in any knob, around folds, with its multipliers and its bifurcations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._cycle import run_cycle
-from saltus.gaits._fixed import FixedPoint, evaluate, moved, newton, slope_of
+from saltus.gaits._bifurcations import Bifurcation, bifurcations
+from saltus.gaits._branch import Branch, Evaluation, Sample, Walk
+from saltus.gaits._cycle import Cycle, run_cycle
+from saltus.gaits._fixed import FixedPoint, evaluate, moved, slope_of
 from saltus.gaits._gait import Gait
+from saltus.gaits._test_functions import AT_ONE, BRANCH_POINT, DOUBLING, FOLD, JUMP, NEIMARK_SACKER
 
-# A multiplier this near to one is one: that of the energy, which cycles keep.
-UNIT = 1e-6
-
-# How often an interval in which stability changes is halved.
-HALVINGS = 16
-
-# Changes of stability between two points that are told at most.
-MOST_CHANGES = 6
+# The longest step, as a part of the size of unknowns and knob, if nothing is said.
+RESOLUTION = 0.1
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that happens between two points of a family: a fold, or a change of stability."""
+    """Something that happens in a family: a fold, a period doubling, a Neimark-Sacker bifurcation, a branch point.
+
+    ``value`` is that of the knob, ``point`` the gait at which it happens and ``index`` its place among the points of
+    the family. ``multiplier`` is the one that comes to the unit circle; ``before`` and ``after`` count those outside.
+    A fold is where the knob turns back. Where cycles keep the energy, the multiplier may be at one a little
+    beside it, at the value ``at_one`` and the point ``index_at_one``; elsewhere that is the same.
+    """
 
     kind: str
     value: float
-    between: tuple[int, int]
+    point: FixedPoint
+    index: int
+    multiplier: complex
+    before: int
+    after: int
     about: str
+    at_one: float | None = None
+    index_at_one: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in plain numbers."""
+        return {
+            "kind": self.kind, "value": self.value, "index": self.index,
+            "multiplier": [self.multiplier.real, self.multiplier.imag], "outside_before": self.before,
+            "outside_after": self.after, "about": self.about, "at_one": self.at_one,
+            "fixed_point": dict(self.point.start), "knobs": dict(self.point.knobs),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How narrow a window between two changes can be and still be found.
+
+    Neighbouring points are at most ``length`` apart along the family, as a part of the size of unknowns and knob, and
+    at most ``value`` in the knob: nothing wider is missed. Where a test function bends so much that it may come
+    to zero and back between two points, points are as near as ``finest``.
+    """
+
+    length: float = 0.0
+    value: float = 0.0
+    finest: float = 0.0
+
+    def to_dict(self) -> dict[str, float]:
+        """All of it in plain numbers."""
+        return {"length": self.length, "value": self.value, "finest": self.finest}
 
 
 @dataclass(frozen=True)
 class Family:
-    """Points of a family in order, what happens between them, and why it ends on either side."""
+    """Points of a family in order, what happens along it, and why it ends on either side."""
 
     knob: str
     points: tuple[FixedPoint, ...]
     changes: tuple[Change, ...]
     ends: tuple[str, str]
+    resolution: Resolution = Resolution()
 
     @property
     def values(self) -> np.ndarray:
@@ -67,7 +103,9 @@ def follow(
     unknowns: Sequence[str] | None = None,
     travel: tuple[float | None, float | None] = (None, None),
     step: float = 0.05,
+    resolution: float = RESOLUTION,
     most: int = 200,
+    first: Literal["down", "up"] = "down",
     progress: Callable[[int, float], None] | None = None,
 ) -> Family:
     """Follow a fixed point in a knob, both ways, by pseudo-arclength [keller1977], with exact derivatives.
@@ -78,12 +116,21 @@ def follow(
         Where to stop: the least and the largest value of the knob, or of the parameter of the robot.
     step
         Length of the first step, as a part of the size of unknowns and knob.
+    resolution
+        Length of the longest step: no window between two changes that is wider is missed. Steps are shorter where a
+        test function may come to zero and back.
     most
-        How many points in each direction.
+        How many points in each direction; those that are added to find changes do not count.
+    first
+        Which way to go first. A closed family is walked in that way only.
     """
     check_span(fixed.gait.with_knobs(**fixed.knobs), knob, span)
-    if not 0 < step < math.inf or most < 1:
-        raise InputError(f"a family is followed in steps of a positive size, got {most!r} of {step!r}")
+    if not (0 < step < math.inf and 0 < resolution < math.inf) or most < 1:
+        raise InputError(
+            f"a family is followed in steps of a positive size, got {most!r} of {step!r}, at most {resolution!r}"
+        )
+    if first not in ("down", "up"):
+        raise InputError(f"a family is followed down or up first, got {first!r}")
     if fixed.grazing:
         raise SaltusError(
             f"gait {fixed.gait.name}: {' and '.join(fixed.grazing)} is reached without speed at the fixed point, where "
@@ -91,15 +138,27 @@ def follow(
         )
     if knob not in fixed.gait.knobs:
         fixed = _with_knob(fixed, knob)
-    gait = fixed.gait
-    names = [*(unknowns if unknowns is not None else gait.unknowns or gait.free), knob]
-    down, up = (_Walk(fixed, names, travel, span, direction, step, progress) for direction in (-1.0, 1.0))
-    before, first = down.go(most)
-    if down.closed:
-        return Family(knob, (fixed, *before, fixed), tuple(_changes([fixed, *before, fixed], down)), (first, first))
-    after, last = up.go(most)
-    points = [*reversed(before), fixed, *after]
-    return Family(knob, tuple(points), tuple(_changes(points, up)), (first, last))
+    names = [*(unknowns if unknowns is not None else fixed.gait.unknowns or fixed.gait.free), knob]
+    problem = _Problem(fixed, names, travel)
+    branch = Branch(problem)
+    start = branch.sample(problem.of(fixed.cycle, fixed), np.eye(len(names))[-1], 0.0)
+    limits = (span[0] / problem.scale[-1], span[1] / problem.scale[-1])
+
+    def walk(begin: Sample) -> tuple[list[Sample], str, bool]:
+        report = None if progress is None else lambda count, z: progress(count, z * problem.scale[-1])
+        made = Walk(branch, begin, limits, step, resolution, refuse=_grazes, progress=report)
+        samples, why = made.go(most)
+        return samples, _in_words(why, knob, samples[-1].at.content), made.closed
+
+    samples, why, closed = walk(start if first == "up" else start.reversed())
+    if closed:
+        return _family(branch, problem, samples, (why, why), closed=True)
+    others, other_why, _ = walk(start.reversed() if first == "up" else start)
+    (below, first_end), (above, last_end) = (samples, why), (others, other_why)
+    if first == "up":
+        (below, first_end), (above, last_end) = (above, last_end), (below, first_end)
+    whole = [*(sample.reversed() for sample in reversed(below[1:])), *above]
+    return _family(branch, problem, whole, (first_end, last_end), closed=False)
 
 
 def check_span(gait: Gait, knob: str, span: tuple[float, float]) -> None:
@@ -122,202 +181,105 @@ def _with_knob(fixed: FixedPoint, parameter: str) -> FixedPoint:
     return FixedPoint(gait, fixed.start, knobs, cycle, fixed.steps)
 
 
-class _Walk:
-    """One direction of a family."""
+class _Problem:
+    """A gait as a problem for a branch: unknowns and knob, each divided by its size, are its vector."""
 
-    def __init__(
-        self, fixed: FixedPoint, names: list[str], travel: Any, span: tuple[float, float], direction: float,
-        step: float, progress: Callable[[int, float], None] | None,
-    ):  # fmt: skip
-        self.fixed, self.names, self.travel, self.span, self.step = fixed, names, travel, span, step
-        self.progress, self.closed = progress, False
-        self.w = self._vector(fixed)
+    def __init__(self, fixed: FixedPoint, names: list[str], travel: tuple[float | None, float | None]):
+        self.fixed, self.names, self.travel = fixed, names, travel
+        self.w = _vector(names, fixed.start, fixed.knobs)
         self.scale = np.maximum(np.abs(self.w), 0.1)
-        self.way = self._tangent(fixed)
-        self.way *= direction * (1.0 if self.way[-1] >= 0 else -1.0)
 
-    def _vector(self, point: FixedPoint) -> np.ndarray:
-        both = {**point.start, **point.knobs}
-        return np.array([both[name] for name in self.names])
+    def __call__(self, z: np.ndarray) -> Evaluation:
+        gait, w = self.fixed.gait, z * self.scale
+        start, knobs = moved(gait, self.fixed.start, self.fixed.knobs, self.names, w - self.w)
+        # the numbers asked for, without the rounding of a difference
+        for name, value in zip(self.names, w.tolist(), strict=True):
+            (start if name in gait.free else knobs)[name] = value
+        cycle, residual = evaluate(gait, start, knobs, self.travel)
+        return self._evaluation(z, cycle, residual, None)
 
-    def _tangent(self, point: FixedPoint) -> np.ndarray:
-        J = slope_of(point.cycle, self.names, self.travel) * self.scale
-        return np.asarray(np.linalg.svd(J)[2][-1])
+    def of(self, cycle: Cycle, fixed: FixedPoint) -> Evaluation:
+        """What is said at a fixed point that is known."""
+        return self._evaluation(self.w / self.scale, cycle, cycle.residual, fixed)
 
-    def go(self, most: int) -> tuple[list[FixedPoint], str]:
-        """Points on this side, nearest first, and why there are no more."""
-        points: list[FixedPoint] = []
-        point, why = self.fixed, f"{most} points"
-        while len(points) < most:
-            found = self._correct(point, self.w + self.scale * self.step * self.way)
-            if found is None:
-                self.step *= 0.5
-                if self.step < 1e-5:
-                    why = _stuck(point)
-                    break
-                continue
-            new, steps = found
-            value = self._vector(new)[-1]
-            way = self._tangent(new)
-            way *= 1.0 if way @ self.way >= 0 else -1.0
-            if way[-1] * self.way[-1] < 0.0:
-                points += self._fold(point)
-            if not self.span[0] <= value <= self.span[1]:
-                why = f"{self.names[-1]} leaves the span"
-                points += self._at_end(point, new)
-                break
-            if new.grazing:
-                why = f"{' and '.join(new.grazing)} is reached without speed: a collisionless gait"
-                break
-            points.append(new)
-            point, self.w, self.way = new, self._vector(new), way
-            if len(points) > 8 and self._back(points[-2], new):
-                why, self.closed = "it comes back to where it began", True
-                goal = self._vector(self.fixed)
-                points = points[:-3] + [
-                    one for one in points[-3:] if ((self._vector(one) - goal) / self.scale) @ self.way < 0
-                ]
-                break
-            self.step = min(self.step * (1.5 if steps <= 4 else 0.7), 0.2)
-            if self.progress is not None:
-                self.progress(len(points), float(value))
-        return points, why
-
-    def _at_end(self, before: FixedPoint, after: FixedPoint) -> list[FixedPoint]:
-        """The point at the very end of the span, between one within it and one beyond, if it is there."""
-        a, b = self._vector(before), self._vector(after)
-        end = self.span[0] if b[-1] < self.span[0] else self.span[1]
-        share = (end - a[-1]) / (b[-1] - a[-1])
-        if not share > 1e-9:
-            return []
-        try:
-            start, knobs = moved(before.gait, before.start, before.knobs, self.names, share * (b - a))
-            knobs[self.names[-1]] = end
-            found = newton(before.gait, start, knobs, self.names[:-1], self.travel)
-        except SaltusError:
-            return []
-        return [] if found.grazing else [found]
-
-    def _fold(self, point: FixedPoint) -> list[FixedPoint]:
-        """The point between this one and the next at which the knob turns back, to rounding."""
-
-        def turning(length: float) -> tuple[float, FixedPoint | None]:
-            found = self._correct(point, self.w + self.scale * length * self.way)
-            if found is None:
-                return math.nan, None
-            way = self._tangent(found[0])
-            return float(way[-1] * (1.0 if way @ self.way >= 0 else -1.0)), found[0]
-
-        low, high, best = 0.0, self.step, None
-        f_low, f_high = float(self.way[-1]), turning(self.step)[0]
-        for _ in range(40):
-            middle = low - f_low * (high - low) / (f_high - f_low)  # regula falsi, halved where one end stays
-            value, found = turning(middle)
-            if found is None:
-                break
-            best = found
-            if abs(value) < 1e-9:
-                break
-            if value * f_low < 0:
-                high, f_high, f_low = middle, value, 0.5 * f_low
-            else:
-                low, f_low, f_high = middle, value, 0.5 * f_high
-        return [best] if best is not None else []
-
-    def _back(self, before: FixedPoint, after: FixedPoint) -> bool:
-        """Whether the way from one point to the next passes the point at which all began."""
-        a, b, goal = (self._vector(point) / self.scale for point in (before, after, self.fixed))
-        along = b - a
-        share = float(np.clip((goal - a) @ along / (along @ along), 0.0, 1.0))
-        return bool(np.linalg.norm(goal - a - share * along) < 0.05 * np.linalg.norm(along))
-
-    def between(self, one: FixedPoint, other: FixedPoint) -> FixedPoint | None:
-        """A point of the family half-way between two that are near each other."""
-        a, b = self._vector(one), self._vector(other)
-        along = (b - a) / self.scale
-        self.way, self.step = along / max(float(np.linalg.norm(along)), 1e-300), float(np.linalg.norm(along))
-        found = self._correct(one, 0.5 * (a + b))
-        return None if found is None else found[0]
-
-    def _correct(self, near: FixedPoint, guess: np.ndarray) -> tuple[FixedPoint, int] | None:
-        """Newton back onto the family, at right angles to the way."""
-        gait, w = near.gait, guess
-        for steps in range(1, 9):
-            try:
-                start, knobs = moved(gait, near.start, near.knobs, self.names, w - self._vector(near))
-                cycle, r = evaluate(gait, start, knobs, self.travel)
-            except SaltusError:
-                return None
-            if np.abs(r).max() < 1e-11:
-                return FixedPoint(gait, cycle.start, cycle.knobs, cycle, steps), steps
-            J = np.vstack([slope_of(cycle, self.names, self.travel) * self.scale, self.way])
-            change = np.linalg.lstsq(J, np.append(-r, self.way @ ((guess - w) / self.scale)), rcond=1e-10)[0]
-            if np.linalg.norm(change) > 10 * self.step:
-                return None
-            w = w + self.scale * change
-        return None
+    def _evaluation(self, z: np.ndarray, cycle: Cycle, residual: np.ndarray, fixed: FixedPoint | None) -> Evaluation:
+        assert cycle.jacobian is not None
+        gait = cycle.gait
+        places = [gait.state_names.index(name) for name in gait.free]
+        point = fixed or FixedPoint(gait, cycle.start, cycle.knobs, cycle, 0)
+        slope = slope_of(cycle, self.names, self.travel) * self.scale
+        return Evaluation(z, residual, slope, cycle.jacobian[np.ix_(places, places)], point)
 
 
-def _changes(points: Sequence[FixedPoint], walk: _Walk) -> list[Change]:
-    """Folds and changes of stability along a family."""
-    knob = walk.names[-1]
-    values = [point.knobs[knob] for point in points]
-    found = []
-    for k in range(1, len(points) - 1):
-        before, after = values[k] - values[k - 1], values[k + 1] - values[k]
-        if before * after < 0.0:
-            found.append(Change("fold", values[k], (k - 1, k + 1), f"{knob} turns back at {values[k]:.6g}"))
-    for k in range(1, len(points)):
-        low, end = points[k - 1], points[k]
-        for _ in range(MOST_CHANGES):
-            if _outside(low) == _outside(end):
-                break
-            low, high = _narrowed(low, end, walk)
-            where = 0.5 * (low.knobs[knob] + high.knobs[knob])
-            about = (
-                f"{_outside(low)} multipliers outside the unit circle become {_outside(high)}, "
-                f"{_crossing(low, high)}, near {knob} = {where:.6g}"
-            )
-            found.append(Change("stability", where, (k - 1, k), about))
-            low = high
-    return found
+def _vector(names: Sequence[str], start: Mapping[str, float], knobs: Mapping[str, float]) -> np.ndarray:
+    both = {**start, **knobs}
+    return np.array([both[name] for name in names])
 
 
-def _outside(point: FixedPoint) -> int:
-    """How many multipliers are outside the unit circle."""
-    return int((np.abs(point.multipliers) > 1.0 + UNIT).sum())
+def _grazes(at: Evaluation) -> str:
+    grazing = at.content.grazing
+    return f"{' and '.join(grazing)} is reached without speed: a collisionless gait" if grazing else ""
 
 
-def _narrowed(low: FixedPoint, high: FixedPoint, walk: _Walk) -> tuple[FixedPoint, FixedPoint]:
-    """Two points between which the first change of stability after one of them lies, as near as halving brings them."""
-    for _ in range(HALVINGS):
-        middle = walk.between(low, high)
-        if middle is None or middle.grazing:
-            break
-        if _outside(middle) == _outside(low):
-            low = middle
-        else:
-            high = middle
-    return low, high
-
-
-def _crossing(before: FixedPoint, after: FixedPoint) -> str:
-    """How a multiplier crosses the unit circle."""
-    old, new = before.multipliers, after.multipliers
-    pairs = linear_sum_assignment(np.abs(old[:, None] - new[None, :]))
-    for a, b in zip(old[pairs[0]], new[pairs[1]], strict=True):
-        if (abs(a) > 1.0 + UNIT) == (abs(b) > 1.0 + UNIT):
-            continue
-        real = [value.real for value in (a, b) if abs(value.imag) <= UNIT * abs(value)]
-        if not real:
-            return "as a pair"
-        return "at one" if real[0] > 0 else "at minus one"
-    return "as a pair"
-
-
-def _stuck(point: FixedPoint) -> str:
-    """Why a family cannot be followed any further than a point."""
+def _in_words(why: str, knob: str, point: FixedPoint) -> str:
+    """Why a family ends."""
+    if why == "leaves the span":
+        return f"{knob} {why}"
+    if why:
+        return why
     name, speed = min(point.cycle.speeds.items(), key=lambda item: item[1], default=("", 1.0))
     if speed < 0.05:
         return f"it comes to where {name} is touched without speed, and the map has no derivative"
     return "no gait nearer than a step of 1e-5"
+
+
+def _family(branch: Branch, problem: _Problem, samples: list[Sample], ends: tuple[str, str], *, closed: bool) -> Family:
+    """Points and changes of a family from those of its branch."""
+    knob, size = problem.names[-1], float(problem.scale[-1])
+    found = bifurcations(branch, samples, closed=closed)
+    points = tuple(sample.at.content for sample in found.samples)
+    places = np.array([sample.place for sample in found.samples])
+
+    def index(sample: Sample) -> int:
+        return int(np.abs(places - sample.place).argmin())
+
+    changes = tuple(_change(one, knob, index) for one in found.changes)
+    return Family(
+        knob, points, changes, ends, Resolution(found.resolution, found.value_resolution * size, found.finest)
+    )
+
+
+def _change(one: Bifurcation, knob: str, index: Callable[[Sample], int]) -> Change:
+    point: FixedPoint = one.sample.at.content
+    value = point.knobs[knob]
+    at_one = None
+    if one.partner is not None:
+        at_one = one.partner
+    elif one.kind == FOLD and one.before != one.after:
+        at_one = one.sample
+    value_at_one = None if at_one is None else at_one.at.content.knobs[knob]
+    about = f"{_ABOUT[one.kind].format(knob=knob)} at {value:.9g}{_more(one, value_at_one, value)}"
+    return Change(
+        one.kind, value, point, index(one.sample), one.multiplier, one.before, one.after, about,
+        value_at_one, None if at_one is None else index(at_one),
+    )  # fmt: skip
+
+
+_ABOUT = {
+    FOLD: "{knob} turns back",
+    BRANCH_POINT: "another family crosses",
+    AT_ONE: "a multiplier passes one while {knob} goes on,",
+    DOUBLING: "a multiplier passes minus one",
+    NEIMARK_SACKER: "a pair of multipliers passes the unit circle",
+    JUMP: "multipliers jump across the unit circle",
+}
+
+
+def _more(one: Bifurcation, at_one: float | None, value: float) -> str:
+    """What else there is to say of a change: the angle of a pair, where a multiplier is at one, what it does."""
+    words = ""
+    if one.kind == NEIMARK_SACKER:
+        words += f", {abs(math.degrees(np.angle(one.multiplier))):.4g} degrees from one"
+    if at_one is not None and at_one != value:
+        words += f", and a multiplier passes one at {at_one:.9g}"
+    return f"{words}; multipliers outside the unit circle: {one.before} before, {one.after} after"

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from saltus.engine import Trajectory, simulate
-from saltus.engine._cases import columns
 from saltus.errors import SaltusError
 from saltus.gaits._energy import needs_of
 from saltus.gaits._gait import Gait
@@ -111,7 +110,7 @@ class _Walk:
         self.gait, self.plan, self.begin, self.knobs, self.derivatives = gait, plan_of(gait), begin, knobs, derivatives
         self.x = np.array(list(begin.values()), dtype=float)
         n, nk = len(begin), len(knobs)
-        self.width = n + nk
+        self.width, self.no_slope = n + nk, np.zeros(n + nk)
         self.dx = np.eye(n, self.width)
         self.numbers: dict[str, float] = {name: float(v) for name, v in knobs.items()}
         self.slopes: dict[str, np.ndarray] = {name: np.eye(nk, self.width, n)[i] for i, name in enumerate(knobs)}
@@ -200,9 +199,9 @@ class _Walk:
     def _tell(self, k: int) -> None:
         """Set what a phase is told: its inputs and, if the clock ends it, when."""
         plan, held = self.plan, self.gait.held(k)
-        by_numbers = np.array(plan.inputs[k]([self.numbers[n] for n in plan.own], plan.parameters(self.numbers, 1))[1])
+        inputs, by_numbers = plan.input_of(k, self.numbers)
         told_by = np.array([self._slope(name) for name in (*plan.own, *self.gait.robot.values)])
-        for i, (name, u) in enumerate(zip(held.inputs.values(), plan.inputs_of(k, self.numbers), strict=True)):
+        for i, (name, u) in enumerate(zip(held.inputs.values(), inputs.tolist(), strict=True)):
             self.numbers[name], self.slopes[name] = u, by_numbers[i] @ told_by
         if self.gait.phases[k].ends is None:
             knob = duration_of(self.gait, k)
@@ -215,7 +214,7 @@ class _Walk:
         self.slopes |= by_new
 
     def _slope(self, name: str) -> np.ndarray:
-        return self.slopes.get(name, np.zeros(self.width))
+        return self.slopes.get(name, self.no_slope)
 
     def _slopes(self, held: HeldSystem) -> np.ndarray:
         """Derivatives of the parameters of the system of a phase, a row for each."""
@@ -250,13 +249,9 @@ def _speed(run: Trajectory) -> tuple[float, float | None]:
         return ca.Function("rate", [d.t, d.x, d.p], [rate, guard])
 
     mesh = run.mesh
-    rates, values = (
-        part.ravel()
-        for part in columns(
-            run.system.once(f"speed {name}", made), mesh.t, mesh.x,
-            np.tile(run.system.parameter_values, (len(mesh.t), 1)),
-        )
-    )  # fmt: skip
+    parameters = np.tile(run.system.parameter_values[:, None], len(mesh.t))
+    found = run.system.once(f"speed {name}", made)(mesh.t[None, :], mesh.x.T, parameters)
+    rates, values = (np.array(part, dtype=float).ravel() for part in found)
     greatest, largest = float(np.abs(rates).max()), float(np.abs(values).max())
     # towards zero, then away from it, on one step
     turns = (values[:-1] * rates[:-1] < 0) & (values[1:] * rates[1:] > 0) & (values[:-1] * values[1:] > 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from saltus.engine import simulate_many
 from saltus.engine._cases import column
+from saltus.engine._refusals import Refusals
 from saltus.errors import InputError
 from saltus.gaits._cycle import differences, squares
 from saltus.gaits._energy import needs_of
@@ -70,19 +71,64 @@ def run_many(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Cycles:
-    """Many cycles side by side, from arrays of starts and knobs."""
-    begin, values = gait.state(starts), gait.knob_values(knobs)
+    """Many cycles side by side, from arrays of starts and knobs.
+
+    A cycle that cannot start has its reason, as one that does not come to its end: a number that is not finite, a knob
+    or an input beyond its bounds, a phase that begins beyond its end. What is given for all and is not allowed is an
+    error.
+    """
+    begin, values = gait.states(starts), gait.many_knobs(knobs)
     shape = np.broadcast_shapes(*(np.shape(v) for v in (*begin.values(), *values.values())))
     count = int(np.prod(shape, dtype=int))
     if len(shape) > 1 or count == 0:
         raise InputError(f"starts and knobs must be numbers or rows of one length, got shape {shape}")
-    walk = _Walk(gait, {n: np.broadcast_to(np.asarray(v, dtype=float), (count,)) for n, v in begin.items()}, values)
+    if not any(np.ndim(value) for value in values.values()):
+        for k in range(len(gait.phases)):
+            plan_of(gait).inputs_of(k, values)
+    begin = {n: np.broadcast_to(np.asarray(v, dtype=float), (count,)) for n, v in begin.items()}
+    refusals = _refused(gait, begin, values, count)
+    rows = np.flatnonzero(~refusals.refused)
+    if not rows.size:
+        return _nothing(gait, begin, refusals)
+    walk = _Walk(gait, *({n: v if np.ndim(v) == 0 else v[rows] for n, v in given.items()} for given in (begin, values)))
     for k in range(len(gait.phases)):
         walk.through(k, progress, {**OPTIONS, "threads": threads, **options})
         if not walk.alive.size:
             break
         walk.hand_over(k)
-    return walk.cycles()
+    return walk.cycles() if rows.size == count else _among(walk.cycles(), rows, _nothing(gait, begin, refusals))
+
+
+def _refused(gait: Gait, begin: Mapping[str, np.ndarray], knobs: Mapping[str, Any], count: int) -> Refusals:
+    """Cycles that `run_cycle` would refuse by their numbers."""
+    refusals = Refusals(count)
+    for name, row in begin.items():
+        refusals.check(~np.isfinite(row), lambda run, name=name, row=row: gait.check_number(name, row[run]))  # type: ignore[misc]
+    for name, row in knobs.items():
+        knob = gait.knobs[name]
+        if np.ndim(row):
+            refusals.check(~knob.allowed(row), lambda run, knob=knob, row=row: knob.check(row[run]))  # type: ignore[misc]
+    return refusals
+
+
+def _nothing(gait: Gait, begin: dict[str, np.ndarray], refusals: Refusals) -> Cycles:
+    """Cycles none of which began, with the reasons that are known."""
+    count = len(refusals.refused)
+    reason = np.full(count, "", dtype=object)
+    for run, text in refusals.reasons.items():
+        reason[run] = text
+    empty = {phase.name: np.full(count, np.nan) for phase in gait.phases}
+    finals = {name: np.full(count, np.nan) for name in gait.state_names}
+    return Cycles(gait, begin, finals, empty, np.full((count, 2), np.nan), np.zeros(count, dtype=int), reason)
+
+
+def _among(cycles: Cycles, rows: np.ndarray, others: Cycles) -> Cycles:
+    """Cycles in their places among those that could not start."""
+    for of in ("finals", "durations"):
+        for name, values in getattr(cycles, of).items():
+            getattr(others, of)[name][rows] = values
+    others.travel[rows], others.ended[rows], others.reason[rows] = cycles.travel, cycles.ended, cycles.reason
+    return others
 
 
 class _Walk:
@@ -106,7 +152,11 @@ class _Walk:
     def through(self, k: int, progress: Callable[[int, int], None] | None, options: Mapping[str, Any]) -> None:
         """Run a phase to its end; cycles in which it has none stay behind with a reason."""
         phase, held = self.gait.phases[k], self.gait.held(k)
-        self.numbers |= dict(zip(held.inputs.values(), self.plan.inputs_of(k, self.numbers), strict=True))
+        inputs, beyond = self.plan.inputs_of_many(k, self.numbers)
+        self.numbers |= dict(zip(held.inputs.values(), inputs, strict=True))
+        self._leave_behind(k, np.broadcast_to(beyond, (self.count,))[self.alive])
+        if not self.alive.size:
+            return
         if phase.ends is None:
             self.numbers[DURATION] = self.knobs[duration_of(self.gait, k)]
         self.numbers[CLOCK] = self.clock
@@ -119,6 +169,7 @@ class _Walk:
 
         size = len(self.alive)
         status, times, ends = np.full(size, "terminal", dtype=object), np.zeros(size), self.x.copy()
+        why: dict[int, str] = {}
         is_over = np.zeros(size, dtype=bool)
         if phase.ends is not None:
             is_over = over(system, self.x, self._parameters(held))
@@ -133,14 +184,28 @@ class _Walk:
                 **options,
             )  # fmt: skip
             status[go], times[go], ends[go] = batch.status, batch.t_end, batch.states
+            why = {int(np.flatnonzero(go)[run]): f"cannot start: {text}" for run, text in batch.cases.refused.items()}
         done = status == "terminal"
         how = {"finished": f"never ends within {longest:g} s", TOO_LITTLE: f"never ends: {TOO_LITTLE}"}
         for run in np.flatnonzero(~done):
-            self.reason[self.alive[run]] = f"{phase.name} {how.get(status[run], f'ended as {status[run]}')}"
+            end = why.get(int(run)) or how.get(status[run], f"ended as {status[run]}")
+            self.reason[self.alive[run]] = f"{phase.name} {end}"
         self.durations[phase.name][self.alive] = np.where(done, times, np.nan)
         self.clock[self.alive] += times
         self.alive, self.x = self.alive[done], ends[done]
         self.ended[self.alive] += 1
+
+    def _leave_behind(self, k: int, beyond: np.ndarray) -> None:
+        """Leave cycles whose inputs are beyond their limits in a phase, with the reason that a cycle alone gives."""
+        refusals = Refusals(len(beyond))
+        refusals.check(beyond, lambda run: self.plan.inputs_of(k, self._of(self.alive[run])))
+        for run, text in refusals.reasons.items():
+            self.reason[self.alive[run]] = text
+        self.alive, self.x = self.alive[~refusals.refused], self.x[~refusals.refused]
+
+    def _of(self, run: int) -> dict[str, Any]:
+        """The numbers of one cycle."""
+        return {name: value if np.ndim(value) == 0 else float(value[run]) for name, value in self.numbers.items()}
 
     def hand_over(self, k: int) -> None:
         """Go into the next phase."""

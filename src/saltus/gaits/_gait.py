@@ -159,6 +159,18 @@ class Gait:
 
     def state(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A start on the section: the free values that are given, and those of the gait for the rest."""
+        full = self.states(given)
+        for name, value in full.items():
+            self.check_number(name, value)
+        return full
+
+    def check_number(self, name: str, value: Any) -> None:
+        """Refuse what is not finite at the start."""
+        if not np.isfinite(np.asarray(value, dtype=float)).all():
+            raise InputError(f"start of gait {self.name}: {name} must be finite, got {value}")
+
+    def states(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The same for many starts, of which some may be impossible: rows of numbers that need not be finite."""
         for name in given or {}:
             if name in self.section:
                 raise InputError(
@@ -173,22 +185,31 @@ class Gait:
                 array = np.asarray(value, dtype=float)
             except (TypeError, ValueError):
                 raise InputError(f"start of gait {self.name}: {name} must be a number, got {value!r}") from None
-            if not np.isfinite(array).all():
-                raise InputError(f"start of gait {self.name}: {name} must be finite, got {value}")
+            if array.ndim == 0:
+                self.check_number(name, value)
         return {name: full[name] for name in self.state_names}
 
     def knob_values(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Values of all knobs: those given, checked, and the gait's own for the rest."""
+        values = self.many_knobs(given)
+        for name, value in values.items():
+            for one in np.unique(value) if np.ndim(value) else ():
+                self.knobs[name].check(one)
+        return values
+
+    def many_knobs(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The same for many cycles, of which some may be impossible: rows of values that need not be allowed."""
         values: dict[str, Any] = {name: knob.value for name, knob in self.knobs.items()}
         for name, value in (given or {}).items():
             if name not in self.knobs:
                 raise unknown_name("knob", name, self.knobs, f"gait {self.name}")
             if np.ndim(value) == 0:
                 values[name] = self.knobs[name].check(value)
-            else:
-                for one in np.unique(value):
-                    self.knobs[name].check(one)
+                continue
+            try:
                 values[name] = np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                raise InputError(f"knob {name!r} of gait {self.name} must be numbers, got {value!r}") from None
         return values
 
     def with_knobs(self, /, **values: float) -> Gait:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import xarray
 
 import saltus
 from saltus._write import check_path, write
+from saltus.engine._refusals import Refusals, kinds_of, tally
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._cycles import OPTIONS, Cycles, run_many
 from saltus.gaits._gait import Gait
@@ -40,7 +42,7 @@ class Minimum:
 class ErrorMap:
     """The error of one cycle over two quantities: a row for each value of ``y``, a column for each of ``x``.
 
-    Where the cycle did not come to its end ``reason`` says why, and numbers are NaN.
+    Where the cycle could not start or did not come to its end ``reason`` says why, and numbers are NaN.
     """
 
     gait: Gait
@@ -64,10 +66,22 @@ class ErrorMap:
         """Time of the whole cycle, s."""
         return np.asarray(sum(self.durations.values()))
 
+    @cached_property
+    def kind(self) -> np.ndarray:
+        """The reason of each cell, in the same words for all cells whose reasons differ in numbers alone."""
+        kinds = kinds_of(self.reason[~self.good].tolist())
+        names = {text: kind for kind, alike in kinds.items() for text in alike}
+        return np.array([names.get(text, "") for text in self.reason.ravel()], dtype=object).reshape(self.reason.shape)
+
     @property
     def reasons(self) -> list[str]:
-        """Every reason there is, once."""
-        return sorted({str(text) for text in self.reason.ravel()} - {""})
+        """Every kind of reason there is, once."""
+        return sorted({str(text) for text in self.kind.ravel()} - {""})
+
+    @property
+    def reason_counts(self) -> dict[str, int]:
+        """How many cells have each kind of reason, the most frequent first."""
+        return tally(self.reason[~self.good].tolist())
 
     def unit(self, name: str) -> str:
         """Unit of a free quantity, a knob or a parameter of the robot."""
@@ -102,7 +116,7 @@ class ErrorMap:
         second = {"units": "s"}
         codes = np.zeros(self.reason.shape, dtype=np.int16)
         for code, text in enumerate(self.reasons, 1):
-            codes[self.reason == text] = code
+            codes[self.kind == text] = code
         meanings = ["came to its end", *self.reasons]
         variables = {
             "error": (dims, self.error, {"long_name": "sum of the squared differences after a cycle"}),
@@ -192,7 +206,7 @@ def error_map(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> ErrorMap:
-    """The error of one cycle over two quantities.
+    """The error of one cycle over two quantities; a cell whose cycle cannot start has its reason.
 
     Parameters
     ----------
@@ -214,10 +228,11 @@ def error_map(
     count = shape[0] * shape[1]
     error, reason = np.full(count, np.nan), np.full(count, "", dtype=object)
     durations = {phase.name: np.full(count, np.nan) for phase in gait.phases}
-    robots = _robots(gait, grid)
-    for made, cells, _ in robots:
-        _check_inputs(made, values | {name: grid[name][cells] for name in names if name in values})
-    for made, cells, of in robots:
+    robots, refusals = _robots(gait, grid, values)
+    for k, (made, cells, of) in enumerate(robots):
+        if made is None:
+            reason[cells] = refusals.reasons[k]
+            continue
         starts = {name: grid[name][cells] for name in names if name in gait.free}
         turned = values | {name: grid[name][cells] for name in names if name in values}
 
@@ -282,26 +297,30 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
     return axis
 
 
-def _check_inputs(gait: Gait, knobs: Mapping[str, Any]) -> None:
-    """Refuse knobs that would drive an actuator beyond its limit."""
-    for k in range(len(gait.phases)):
-        plan_of(gait).inputs_of(k, knobs)
+_Part = tuple[Gait | None, np.ndarray, tuple[float, float]]
 
 
-def _robots(gait: Gait, grid: Mapping[str, np.ndarray]) -> list[tuple[Gait, np.ndarray, tuple[float, float]]]:
-    """A gait for each robot in the map, which of the cells are its, and which part of the work that is."""
+def _robots(gait: Gait, grid: Mapping[str, np.ndarray], knobs: Mapping[str, float]) -> tuple[list[_Part], Refusals]:
+    """A gait for each robot in the map, which of the cells are its, and which part of the work that is.
+
+    There is no gait where no robot has these parameters, or where knobs that are not varied ask too much of it.
+    """
     varied = [name for name in grid if name not in gait.free and name not in gait.knobs]
     everything = np.arange(len(next(iter(grid.values()))))
     if not varied:
-        return [(gait, everything, (0.0, 1.0))]
+        return [(gait, everything, (0.0, 1.0))], Refusals(1)
     rows = np.column_stack([grid[name] for name in varied])
     robots, which = np.unique(rows, axis=0, return_inverse=True)
-    which = which.ravel()
+    which, refusals = which.ravel(), Refusals(len(robots))
+
+    def make(k: int) -> Gait:
+        made = gait.with_parameters(**dict(zip(varied, robots[k].tolist(), strict=True)))
+        if not set(gait.knobs) & set(grid):
+            for phase in range(len(made.phases)):
+                plan_of(made).inputs_of(phase, knobs)
+        return made
+
     return [
-        (
-            gait.with_parameters(**dict(zip(varied, robot.tolist(), strict=True))),
-            np.flatnonzero(which == k),
-            (k / len(robots), 1 / len(robots)),
-        )
-        for k, robot in enumerate(robots)
-    ]
+        (refusals.attempt(k, make), np.flatnonzero(which == k), (k / len(robots), 1 / len(robots)))
+        for k in range(len(robots))
+    ], refusals

@@ -83,7 +83,7 @@ class HeldSystem:
 
     def add(self, name: str, expression: Any, direction: str) -> None:
         """One more way for a phase to end."""
-        self.guards.append(Guard(name, self.seen(expression), "ignore", direction))
+        self.guards.append(Guard(name, self.seen(expression), "ignore", direction, f"the end of phase {name}"))
 
     @cached_property
     def system(self) -> HybridSystem:

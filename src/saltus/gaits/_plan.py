@@ -54,22 +54,47 @@ class Plan:
 
     def inputs_of(self, phase: int, numbers: Mapping[str, Any]) -> list[Any]:
         """Inputs of a phase: a number for each actuator, or for each cycle if they differ; none beyond its limit."""
+        found, limits = self._inputs_and_limits(phase, numbers)
+        self._check_limits(phase, found, limits)
+        return [row if row.size > 1 else float(row[0]) for row in found]
+
+    def inputs_of_many(self, phase: int, numbers: Mapping[str, Any]) -> tuple[list[Any], np.ndarray]:
+        """The same for many cycles, and in which of them an input is beyond its limit."""
+        found, limits = self._inputs_and_limits(phase, numbers)
+        return [row if row.size > 1 else float(row[0]) for row in found], _beyond(found, limits).any(axis=0)
+
+    def input_of(self, phase: int, numbers: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs of a phase of one cycle, and their derivatives by the gait's own knobs and by parameters."""
+        p = self.parameters(numbers, 1)
+        found, slope = (
+            np.array(part, dtype=float) for part in self.inputs[phase]([numbers[name] for name in self.own], p)
+        )
+        self._check_limits(phase, found.reshape(-1, 1), column(self.limits, p).T)
+        return found.ravel(), slope
+
+    def _inputs_and_limits(self, phase: int, numbers: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         count = max(np.size(numbers.get(name, 0.0)) for name in (*self.own, *self.gait.robot.values))
         rows = np.array([np.broadcast_to(numbers[name], (count,)) for name in self.own]).reshape(len(self.own), count)
         p = self.parameters(numbers, count)
-        found, limits = column(self.inputs[phase], rows.T, p).T, column(self.limits, p).T
+        return column(self.inputs[phase], rows.T, p).T, column(self.limits, p).T
+
+    def _check_limits(self, phase: int, found: np.ndarray, limits: np.ndarray) -> None:
+        """Refuse inputs beyond the limits of their actuators."""
         for u, limit, (name, actuator) in zip(found, limits, self.gait.robot.mechanism.actuators.items(), strict=True):
             worst = int((np.abs(u) - limit).argmax())
-            if abs(u[worst]) > limit[worst] * (1 + 1e-12):
+            if _beyond(u[worst], limit[worst]):
                 raise InputError(
                     f"gait {self.gait.name}, phase {self.gait.phases[phase].name}: {abs(u[worst]):g} {actuator.unit} "
                     f"on {name} is beyond its limit of {limit[worst]:g} {actuator.unit}"
                 )
-        return [row if count > 1 else float(row[0]) for row in found]
 
     def told_first(self, numbers: Mapping[str, Any], count: int) -> np.ndarray:
         """Parameters of the first phase before it has begun, a row for each of many cycles."""
         return parameters_of(self.gait.held(0), {**numbers, CLOCK: 0.0, DURATION: 1.0}, count)
+
+
+def _beyond(u: Any, limit: Any) -> Any:
+    return np.abs(u) > limit * (1 + 1e-12)
 
 
 class Handover:
@@ -167,6 +192,14 @@ def parameters_of(held: HeldSystem, numbers: Mapping[str, Any], count: int) -> n
     return np.array(told).T
 
 
+def _column(function: Any, *rows: np.ndarray) -> np.ndarray:
+    """The first output of a function, a row for each of many cycles; for one cycle a call is faster than a map."""
+    if len(rows[0]) > 1:
+        return column(function, *rows)
+    found = function(*(row[0] for row in rows))
+    return np.array(found[0] if isinstance(found, tuple) else found, dtype=float).reshape(1, -1)
+
+
 def over(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Which phases are over as they begin: beyond their end by no more than rounding, as where nothing was lost."""
     guard = system.guards[0]
@@ -180,7 +213,7 @@ def over(system: HybridSystem, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         return ca.Function("beyond", [d.t, d.x, d.p], [value]), ca.Function("size", [d.t, d.x, d.p], [size])
 
     function, sizes = system.once(f"over {guard.name}", made)
-    beyond = column(function, np.zeros(len(x)), x, p).ravel()
+    beyond = _column(function, np.zeros(len(x)), x, p).ravel()
     over, some = np.zeros(len(x), dtype=bool), np.flatnonzero(beyond > 0)
     if some.size:
         size = column(sizes, np.zeros(some.size), x[some], p[some]).ravel()

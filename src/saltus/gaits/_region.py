@@ -1,11 +1,11 @@
-"""Regions of attraction: from which starts a controlled robot comes back, by many runs, and how far that reaches."""
+"""Regions of attraction: from which starts a controlled robot returns, over two quantities, by many runs."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
@@ -19,11 +19,14 @@ import saltus
 from saltus._write import check_path, write
 from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
-from saltus.engine._cases import columns, follows, wrong_starts
+from saltus.engine._cases import columns
+from saltus.engine._read_cases import follows
+from saltus.engine._refusals import Refusals, tally
+from saltus.engine._simulate import _check_grips, _check_start, check_slips
+from saltus.engine._starts import wrong_starts
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._map import MOST_CELLS, Axis
 from saltus.hybrid import HybridSystem
-from saltus.hybrid._closed import REST, grip_speeds, slipping
 
 # What may become of a start. The first four are all of those that come back.
 RETURNED, LIMITED, SLIPPED, LIMITED_SLIPPED, FELL, LATE, FAILED, NO_START = range(8)
@@ -44,9 +47,6 @@ NEAR = 0.05
 
 RTOL, ATOL = 1e-8, 1e-10
 
-# How many values are tried at once in the search for the largest.
-SECTIONS = 16
-
 
 @dataclass(frozen=True, eq=False)
 class Region:
@@ -54,7 +54,7 @@ class Region:
 
     ``outcome`` are places in `OUTCOMES`, one for each pair of ``x`` and ``y``. Of a grid, they are rows of one value of
     y each, in ``shape``; random points have none. ``slipped`` and ``saturated`` are noted of every run, also of those
-    that did not come back; ``t_end`` is when each ended, s.
+    that did not come back; ``t_end`` is when each ended, s. ``reasons`` says why a start is none, by its number.
     """
 
     system: HybridSystem
@@ -72,6 +72,7 @@ class Region:
     within: dict[str, float]
     target: dict[str, float]
     start: dict[str, float]
+    reasons: dict[int, str] = field(default_factory=dict)
 
     @property
     def returned(self) -> np.ndarray:
@@ -85,6 +86,11 @@ class Region:
         numbers = np.bincount(self.outcome, minlength=len(OUTCOMES))
         return {name: int(number) for name, number in zip(OUTCOMES, numbers, strict=True) if number}
 
+    @property
+    def reason_counts(self) -> dict[str, int]:
+        """How many starts are none for each kind of reason, the most frequent first."""
+        return tally(self.reasons.values())
+
     def unit(self, name: str) -> str:
         """Unit of a quantity."""
         return unit_of(self.system, name)
@@ -95,6 +101,7 @@ class Region:
         return {
             "robot": self.system.name, "controller": self.controller, "until": self.until,
             "x": self.x_name, "y": self.y_name, "runs": int(self.outcome.size), "outcomes": self.counts,
+            "reasons": self.reason_counts,
             "returned": int(self.returned.sum()), "share": float(self.returned.sum() / max(1, possible.sum())),
             "slipped": int(self.slipped.sum()), "saturated": int(self.saturated.sum()),
             "within": dict(self.within), "target": dict(self.target), "start": dict(self.start),
@@ -125,27 +132,6 @@ class Region:
         """Write it to a .nc file, all or nothing."""
         check_path(Path(path), (".nc",))
         return write(Path(path), bytes(self.to_dataset().to_netcdf(engine="h5netcdf")))
-
-
-@dataclass(frozen=True)
-class Largest:
-    """How far a quantity may be at the start so that all smaller ones come back as well.
-
-    ``returned`` is the largest value found that does, ``lost`` the next one tried that does not, and ``outcome`` what
-    becomes of it; both are None where every value that was asked for comes back.
-    """
-
-    name: str
-    returned: float
-    lost: float | None
-    outcome: str | None
-    runs: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "name": self.name, "returned": self.returned, "lost": self.lost, "outcome": self.outcome, "runs": self.runs,
-        }  # fmt: skip
 
 
 def region(
@@ -192,7 +178,7 @@ def region(
     progress
         Called with the number of runs made and that of all.
     """
-    trial = _Trial.make(system, [x[0], y[0]], controller, start, until, within, target, rtol, atol, method, threads)
+    trial = Trial.make(system, [x[0], y[0]], controller, start, until, within, target, rtol, atol, method, threads)
     axes = [_axis(trial.system, *axis) for axis in (x, y)]
     if x[0] == y[0]:
         raise InputError(f"a region needs two different quantities, got {x[0]} twice")
@@ -209,65 +195,12 @@ def region(
     made = trial.judge(dict(zip((x[0], y[0]), points, strict=True)), progress)
     return Region(
         trial.system, made.controller, trial.until, x[0], points[0], y[0], points[1], made.outcome, made.slipped,
-        made.saturated, made.t_end, shape, trial.within, trial.target, trial.start,
+        made.saturated, made.t_end, shape, trial.within, trial.target, trial.start, made.reasons,
     )  # fmt: skip
 
 
-def largest(
-    system: HybridSystem,
-    name: str,
-    low: float,
-    high: float,
-    *,
-    controller: Any = None,
-    start: Mapping[str, float] | None = None,
-    until: float | None = None,
-    within: Mapping[str, float] | None = None,
-    target: Mapping[str, float] | None = None,
-    tolerance: float = 1e-4,
-    rtol: float = RTOL,
-    atol: float = ATOL,
-    method: str = "dopri5",
-    threads: int | None = None,
-) -> Largest:
-    """The largest value of a quantity, from ``low`` on, up to which every start comes back: by scan, then by sections.
-
-    Parameters
-    ----------
-    low, high
-        Between which it is sought; ``high`` may be below ``low``, to go the other way.
-    within
-        As for `region`; if not given, the quantity itself and its rate, within 0.05.
-    tolerance
-        How far the value that is lost may be from the one that is not.
-    """
-    trial = _Trial.make(system, [name], controller, start, until, within, target, rtol, atol, method, threads)
-    for value, what in ((low, "low"), (high, "high"), (tolerance, "tolerance")):
-        if not isinstance(value, Real) or not math.isfinite(value):
-            raise InputError(f"largest: {what} must be a finite number, got {value!r}")
-    if low == high or not tolerance > 0:
-        raise InputError(f"largest: a span and a positive tolerance are needed, got {low:g} to {high:g}, {tolerance:g}")
-    values, runs = np.linspace(low, high, 4 * SECTIONS + 1), 0
-    while True:
-        made = trial.judge({name: values})
-        runs += len(values)
-        lost = np.flatnonzero(made.outcome > LIMITED_SLIPPED)
-        if not lost.size:
-            return Largest(name, float(values[-1]), None, None, runs)
-        k = int(lost[0])
-        if k == 0:
-            raise InputError(
-                f"largest: {system.name} does not even come back from {name} = {values[0]:g}: "
-                f"{OUTCOMES[made.outcome[0]]}"
-            )
-        before, after = float(values[k - 1]), float(values[k])
-        if abs(after - before) <= max(tolerance, 4 * math.ulp(max(abs(before), abs(after)))):
-            return Largest(name, before, after, OUTCOMES[made.outcome[k]], runs)
-        values = np.linspace(before, after, SECTIONS + 1)
-
-
 @dataclass(frozen=True)
-class _Judged:
+class Judged:
     """What became of some starts."""
 
     controller: str
@@ -275,10 +208,11 @@ class _Judged:
     slipped: np.ndarray
     saturated: np.ndarray
     t_end: np.ndarray
+    reasons: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
+class Trial:
     """What all runs have in common."""
 
     system: HybridSystem
@@ -293,7 +227,7 @@ class _Trial:
     def make(
         cls, system: Any, varied: Sequence[str], controller: Any, start: Any, until: Any, within: Any, target: Any,
         rtol: float, atol: float, method: str, threads: int | None,
-    ) -> _Trial:  # fmt: skip
+    ) -> Trial:  # fmt: skip
         """Everything checked, before any work."""
         if not isinstance(system, HybridSystem):
             raise InputError(f"a region needs a robot, such as saltus.robots.segway(), got {system!r}")
@@ -327,18 +261,22 @@ class _Trial:
         full = {name: float(aims.get(name, 0.0)) for name in near}
         return cls(system, controller, given, float(end), {n: float(v) for n, v in near.items()}, full, options)
 
-    def judge(self, values: Mapping[str, np.ndarray], progress: Callable[[int, int], None] | None = None) -> _Judged:
+    def judge(self, values: Mapping[str, np.ndarray], progress: Callable[[int, int], None] | None = None) -> Judged:
         """What becomes of runs that begin with these values."""
         system, count = self.system, len(next(iter(values.values())))
         parameters = {name: row for name, row in values.items() if name in system.mechanism.parameters}
         p = np.tile(system.parameter_values, (count, 1))
         for name, row in parameters.items():
             p[:, list(system.mechanism.parameters).index(name)] = row
-        states, possible = self._starts(values, parameters, count)
+        refusals = Refusals(count)
+        states = self._starts(values, parameters, count, refusals)
         if system.units or system.guards:
-            possible &= ~wrong_starts(system, np.zeros(count), states, p)[0]
+            wrong, gaps, own = wrong_starts(system, np.zeros(count), states, p)
+            refusals.check(wrong, lambda run: _check_start(system, gaps[run], own[run]))
+        possible = ~refusals.refused
         slipped, saturated = np.zeros((2, count), dtype=bool)
-        made = _Judged("passive", np.full(count, NO_START), slipped, saturated, np.zeros(count))
+        made = Judged("passive", np.full(count, NO_START), slipped, saturated, np.zeros(count))
+        made.reasons.update(refusals.reasons)
         if not possible.any():
             return made
         batch = simulate_many(
@@ -348,22 +286,26 @@ class _Trial:
         )  # fmt: skip
         slips = batch.figures["slipped"] != 0 if "slipped" in batch.figures else np.zeros(batch.n, dtype=bool)
         made.outcome[possible] = self._outcomes(batch, slips)
-        made.slipped[possible], made.saturated[possible], made.t_end[possible] = slips, batch.saturated, batch.t_end
-        return replace(made, controller=batch.cases.controls[0].name)
+        made.slipped[possible], made.saturated[possible] = slips & batch.begun, batch.saturated
+        made.t_end[possible] = np.where(batch.begun, batch.t_end, 0.0)
+        made.reasons.update({int(np.flatnonzero(possible)[run]): why for run, why in batch.cases.refused.items()})
+        first = batch.cases.possible[0] if batch.begun.any() else 0
+        return replace(made, controller=batch.cases.controls[first].name)
 
     def _starts(
-        self, values: Mapping[str, np.ndarray], parameters: Mapping[str, np.ndarray], count: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Start states, and which of them can be made consistent with closed contacts."""
-        system, possible = self.system, np.ones(count, dtype=bool)
+        self, values: Mapping[str, np.ndarray], parameters: Mapping[str, np.ndarray], count: int, refusals: Refusals
+    ) -> np.ndarray:
+        """Start states; those that cannot be made consistent with closed contacts are refused."""
+        system = self.system
         told = {name: row for name, row in values.items() if name not in parameters}
         if not set(told) <= set(system.state_names):  # readings are made into states one by one
             states = np.tile(system.state(self.start), (count, 1))
             for run in range(count):
-                try:
-                    states[run] = self._of(parameters, run).state({**self.start, **_row(told, run)})
-                except InputError:  # there is no such state
-                    possible[run] = False
+                found = refusals.attempt(
+                    run, lambda run: self._of(parameters, run).state({**self.start, **_row(told, run)})
+                )
+                if found is not None:
+                    states[run] = found
         else:
             if parameters and follows(system, self.start):
                 states = np.array([self._of(parameters, k).state(self.start) for k in range(count)])
@@ -373,14 +315,14 @@ class _Trial:
                 states[:, system.state_names.index(name)] = row
         keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
         if not any(system.start_statuses()) and not any(unit.kind in GROUNDS for unit in system.units):
-            return states, possible
-        for run in np.flatnonzero(possible).tolist():
+            return states
+        for run in np.flatnonzero(~refusals.refused).tolist():
             one = self._of(parameters, run)
             # where what is told leaves no such state it slips, unless it cannot; and the largest numbers never roll
             with contextlib.suppress(InputError):
                 states[run] = one.consistent(states[run], keep=keep, rolling=True)
-            possible[run] = not slipping(one, states[run]) and not _moving(one, states[run])
-        return states, possible
+            refusals.attempt(run, lambda run, one=one: _check_closed(one, states[run]))  # type: ignore[misc]
+        return states
 
     def _of(self, parameters: Mapping[str, np.ndarray], run: int) -> HybridSystem:
         """The system with the parameters of one run."""
@@ -399,6 +341,7 @@ class _Trial:
         back = (off <= np.array(list(self.within.values()))).all(axis=1) & (batch.status == "finished")
         returned = RETURNED + np.where(batch.saturated, LIMITED, 0) + np.where(slipped, SLIPPED, 0)
         outcome = np.where(back, returned, np.where(batch.status == "finished", LATE, FAILED))
+        outcome = np.where(batch.status == "not_started", NO_START, outcome)
         return np.where(batch.status == "terminal", FELL, outcome)
 
 
@@ -437,9 +380,10 @@ def _row(columns: Mapping[str, np.ndarray], run: int) -> dict[str, float]:
     return {name: float(values[run]) for name, values in columns.items()}
 
 
-def _moving(system: HybridSystem, x: np.ndarray) -> bool:
-    """Whether a closed grip moves."""
-    return any(speed > REST for speed in grip_speeds(system, system.start_statuses(), x).values())
+def _check_closed(system: HybridSystem, x: np.ndarray) -> None:
+    """Refuse a start in which something slips that never does, or a closed grip moves."""
+    check_slips(system, x)
+    _check_grips(system, system.start_statuses(), x)
 
 
 def _axis(system: HybridSystem, name: str, values: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from saltus.show._energies import energies_figure
 from saltus.show._family import family_figure
 from saltus.show._figure import FORMS, figure_bytes, save_figure
 from saltus.show._forces import force_ratio_figure, forces_figure, normal_force_figure
+from saltus.show._intervals import intervals_figure
 from saltus.show._iterates import error_figure, height_figure, iterates_figure, kinetic_figure
 from saltus.show._maps import intensity_figure, surface_figure
 from saltus.show._multipliers import multipliers_figure
@@ -38,6 +39,7 @@ __all__ = [
     "forces_figure",
     "height_figure",
     "intensity_figure",
+    "intervals_figure",
     "iterates_figure",
     "kinetic_figure",
     "mean_interval",

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from saltus.gaits import Change, Family
-from saltus.gaits._continuation import UNIT
 from saltus.gaits._map import unit_of
+from saltus.gaits._test_functions import AT_ONE, BRANCH_POINT, DOUBLING, FOLD, JUMP, NEIMARK_SACKER, UNIT
 from saltus.show._figure import BLUE, GREY, ORANGE, RED, blank, gait_title, label, look, wrapped
 
 # Changes nearer to each other than this share of the knob's range are marked as one.
@@ -26,7 +26,7 @@ _LINES: dict[bool, Any] = {
     True: {"color": BLUE, "linestyle": "-", "linewidth": 2.0},
     False: {"color": ORANGE, "linestyle": (0, (4, 2)), "linewidth": 1.4},
 }
-_MARKS = {"fold": "D", "stability": "o"}
+_MARKS = {FOLD: "D", DOUBLING: "o", NEIMARK_SACKER: "^", BRANCH_POINT: "X", AT_ONE: "v", JUMP: "s"}
 
 
 def family_figure(family: Family, *, title: str = "") -> Figure:
@@ -73,7 +73,7 @@ class _Group:
         return f"{self.letter}  " + "; ".join(f"{kind} at {', '.join(self._places(kind))}" for kind in kinds)
 
     def _places(self, kind: str) -> list[str]:
-        return list(dict.fromkeys(f"{change.value:.5g}" for change in self.changes if change.kind == kind))
+        return list(dict.fromkeys(f"{change.value:.7g}" for change in self.changes if change.kind == kind))
 
 
 def _grouped(family: Family) -> list[_Group]:
@@ -98,7 +98,7 @@ def _curve(axes: Axes, family: Family, height: np.ndarray, groups: list[_Group],
         axes.plot(x, y, **_LINES[stable])
     for group in groups:
         for change in group.changes:
-            at = _height_of(family, height, change)
+            at = float(height[change.index])
             axes.plot(change.value, at, _MARKS.get(change.kind, "s"), color=RED, fillstyle="none", zorder=3)
         if lettered:
             axes.axvline(group.changes[0].value, color=RED, linewidth=0.8, alpha=0.5, zorder=1)
@@ -111,34 +111,27 @@ def _curve(axes: Axes, family: Family, height: np.ndarray, groups: list[_Group],
 def _stretches(family: Family, height: np.ndarray) -> list[tuple[bool, list[float], list[float]]]:
     """Parts of a curve that are all stable or all unstable; they meet where the stability changes."""
     values, stable = family.values, family.radii <= 1.0 + UNIT
-    changes = {change.between: change for change in family.changes if change.kind == "stability"}
+    changes = {change.index for change in family.changes} | {change.index_at_one for change in family.changes}
     parts = [(bool(stable[0]), [float(values[0])], [float(height[0])])]
     for k in range(1, len(values)):
+        here = (float(values[k]), float(height[k]))
         if stable[k] != stable[k - 1]:
-            change = changes.get((k - 1, k))
-            x = change.value if change else 0.5 * (values[k - 1] + values[k])
-            y = _between(values, height, k, x)
-            parts[-1][1].append(x)
-            parts[-1][2].append(y)
-            parts.append((bool(stable[k]), [x], [y]))
-        parts[-1][1].append(float(values[k]))
-        parts[-1][2].append(float(height[k]))
+            before = (float(values[k - 1]), float(height[k - 1]))
+            if k - 1 in changes:
+                where = before
+            else:
+                where = here if k in changes else (0.5 * (before[0] + here[0]), 0.5 * (before[1] + here[1]))
+                _append(parts[-1], where)
+            parts.append((bool(stable[k]), [where[0]], [where[1]]))
+            if where == here:
+                continue
+        _append(parts[-1], here)
     return parts
 
 
-def _height_of(family: Family, height: np.ndarray, change: Change) -> float:
-    """Of a fold that of its point, of another change that between its two points."""
-    first, last = change.between
-    if last - first == 2:
-        return float(height[first + 1])
-    return _between(family.values, height, last, change.value)
-
-
-def _between(values: np.ndarray, height: np.ndarray, k: int, x: float) -> float:
-    """The height at a value of the knob between a point and the one before."""
-    step = float(values[k] - values[k - 1])
-    share = min(max((x - float(values[k - 1])) / step, 0.0), 1.0) if step else 0.5
-    return float(height[k - 1] + share * (height[k] - height[k - 1]))
+def _append(part: tuple[bool, list[float], list[float]], where: tuple[float, float]) -> None:
+    part[1].append(where[0])
+    part[2].append(where[1])
 
 
 def _legend(figure: Figure, family: Family, groups: list[_Group], fixed: list[str]) -> None:

@@ -110,7 +110,7 @@ def _distance(found: ErrorMap, one: Minimum, other: Minimum) -> float:
 
 def _missing(found: ErrorMap) -> list[tuple[str, str, np.ndarray]]:
     """Why there are cells without a cycle, the most frequent reason first: each with its grey and its cells."""
-    cells = {reason: found.reason == reason for reason in found.reasons}
+    cells = {reason: found.kind == reason for reason in found.reasons}
     reasons = sorted(cells, key=lambda reason: -int(cells[reason].sum()))
     if len(reasons) <= len(GREYS):
         return [(reason, grey, cells[reason]) for reason, grey in zip(reasons, GREYS, strict=False)]

@@ -14,7 +14,7 @@ from matplotlib.patheffects import withStroke
 
 from saltus.errors import InputError, SaltusError
 from saltus.gaits import FixedPoint
-from saltus.gaits._continuation import UNIT
+from saltus.gaits._test_functions import UNIT
 from saltus.show._figure import BLUE, GREEN, GREY, ORANGE, PURPLE, gait_title, look, sheet
 from saltus.show._layout import EDGE, beside, legend_width, place, text_width
 from saltus.show._scene import CIRCLE

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from matplotlib.figure import Figure
 
-from saltus.show import force_ratio_figure, forces_figure, region_figure
+from saltus.show import force_ratio_figure, forces_figure, intervals_figure, region_figure
 from saltus.show._timeline import Curve, Level, Panel, timeline
 from saltus.studies import Drawing
 from saltus.studies.papers._vigne2019_found import FRICTION, LIMIT, Found, pitch_and_place
@@ -43,7 +45,25 @@ def drawings(found: Found) -> tuple[Drawing, ...]:
             )
             for (name, ground), one in found.maps.items()
         ),
+        Drawing(
+            "recoverable-pitches", _pitches(found),
+            "From which pitches at rest the body comes upright: starts beyond a lost one may return again.",
+            "corrected",
+        ),
     )  # fmt: skip
+
+
+def _pitches(found: Found) -> Figure:
+    names = {
+        f"{NAMES[kind]}, {f'{limit:g} N m' if math.isfinite(limit) else 'no limit'},\n{wheel}": (form, kind, limit)
+        for kind in ("pd", "lqr")
+        for limit in (LIMIT, math.inf)
+        for form, wheel in (("segway", "may lift off"), ("segway_rolled", "always rolls"))
+    }
+    parts = [found.pitches[key] for key in names.values()]
+    step, until = parts[0].resolution, parts[0].until
+    title = f"Which pitches at rest return in {until:g} s, at a resolution of {step:.2g} rad"
+    return intervals_figure(*parts, labels=list(names), title=title)
 
 
 def _motions(found: Found) -> Figure:

@@ -15,7 +15,7 @@ from saltus.control import Linear, controllability_determinant, linearize
 from saltus.engine import Trajectory, simulate
 from saltus.hybrid import HybridSystem
 from saltus.robots import find_robot
-from saltus.studies import Largest, Region, largest, region
+from saltus.studies import RecoverableIntervals, Region, recoverable_intervals, region
 from saltus.studies.papers import _vigne2019_printed as printed
 
 CONTROLLERS = ("none", "pd", "lqr")
@@ -27,8 +27,10 @@ COMPARED, LIMIT = 2.0, 20.0
 STATES = 200
 # A lean at which the contact of the paper and that of a disc are told apart, rad.
 LEAN = 0.1
-# Up to which pitch returns are sought, rad: the top of the body meets the floor at 1.7214.
-HIGHEST, SPANS = 1.7, 4
+# Up to which pitch returns are sought, rad: the top of the body meets the floor at 1.7214. How long they may take, s.
+HIGHEST, RETURN_TIME = 1.7, 20.0
+# The steps of that scan at the finest detail, and how narrowly its edges are bracketed, rad.
+PITCH_STEP, PITCH_TOLERANCE = 1e-3, 1e-6
 # The ground of the maps on which the wheel may slip; rubber on dry concrete has about as much.
 FRICTION = 1.0
 # What the maps are of: a robot, and what else it is given.
@@ -37,7 +39,7 @@ GROUNDS: dict[str, tuple[str, dict[str, float]]] = {
     "lifts": ("segway", {}),
     "slips": ("segway", {"mu": FRICTION}),
 }
-# A map is at most so fine: each cell is a run of ten seconds.
+# Maps and scans are no finer than at this detail: each cell is a run of ten seconds or more.
 FINEST = 60
 LETTERS = ("m", "l", "I", "m_w", "J", "r", "g")
 
@@ -76,7 +78,8 @@ class Found:
     pd_loop: np.ndarray
     lqr_loop: np.ndarray
     ninety: float
-    reach: dict[tuple[str, str, float], Largest]
+    # pitches at rest from which the body comes upright, by robot, controller and limit
+    pitches: dict[tuple[str, str, float], RecoverableIntervals]
     # by controller and ground
     maps: dict[tuple[str, str], Region]
 
@@ -121,7 +124,7 @@ def find(robot: HybridSystem, detail: int, progress: Callable[[str, float], None
         pd_loop=linear.closed_loop(np.array([[-150.0, 0.0, -1.5, 0.0]])),
         lqr_loop=linear.closed_loop(linear.lqr(None, [[0.01]])),
         ninety=_ninety(planar["none"]),
-        reach=_reach(progress),
+        pitches=_pitches(detail, progress),
         maps=_maps(detail, progress),
     )
 
@@ -271,25 +274,19 @@ def _ninety(run: Trajectory) -> float:
     return float(brentq(lambda t: run.at(t)[theta] - math.pi / 2, 0.0, run.end_time, xtol=1e-13))
 
 
-def _reach(progress: Callable[[str, float], None]) -> dict[tuple[str, str, float], Largest]:
-    """The largest pitch at rest from which the body comes upright, by robot, controller and limit."""
+def _pitches(detail: int, progress: Callable[[str, float], None]) -> dict[tuple[str, str, float], RecoverableIntervals]:
+    """The pitches at rest from which the body comes upright, by robot, controller and limit."""
     found = {}
+    step = PITCH_STEP * FINEST / min(detail, FINEST)
     cases = list(itertools.product(("segway_rolled", "segway"), ("pd", "lqr"), (LIMIT, math.inf)))
     for k, (name, kind, limit) in enumerate(cases):
-        progress("largest pitch", 0.4 + 0.3 * k / len(cases))
+        progress("recoverable pitches", 0.4 + 0.3 * k / len(cases))
         system = find_robot(name).with_parameters(torque_limit=limit)
-        found[name, kind, limit] = _farthest(system, kind)
+        found[name, kind, limit] = recoverable_intervals(
+            system, "theta", (0.0, HIGHEST), resolution=step, tolerance=PITCH_TOLERANCE,
+            controller=system.controllers[kind], until=RETURN_TIME,
+        )  # fmt: skip
     return found
-
-
-def _farthest(system: HybridSystem, kind: str) -> Largest:
-    """The largest pitch that returns, in steps small enough for the gaps that lift-off makes."""
-    ends = np.linspace(0.0, HIGHEST, SPANS + 1).tolist()
-    for low, high in itertools.pairwise(ends):
-        one = largest(system, "theta", low, high, controller=system.controllers[kind], until=20.0)
-        if one.lost is not None:
-            break
-    return one
 
 
 def _maps(detail: int, progress: Callable[[str, float], None]) -> dict[tuple[str, str], Region]:

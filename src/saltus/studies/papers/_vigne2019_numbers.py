@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 
-from saltus.studies import Largest, Number
+from saltus.studies import Number, RecoverableIntervals
 from saltus.studies.papers._vigne2019_found import COMPARED, HIGHEST, LEAN, LIMIT, STATES, Found, sagittal_end
 
 NOT_PRINTED = "not printed: given here"
@@ -29,7 +30,7 @@ def equals(printed: float, right: float) -> bool:
 
 
 def numbers(found: Found) -> tuple[Number, ...]:
-    return (*_contact(found), *_matrices(found), *_linear(found), *_motions(found), *_reach(found))
+    return (*_contact(found), *_matrices(found), *_linear(found), *_motions(found), *_pitches(found))
 
 
 def _contact(found: Found) -> list[Number]:
@@ -172,30 +173,54 @@ def _motions(found: Found) -> list[Number]:
     ]  # fmt: skip
 
 
-def _reach(found: Found) -> list[Number]:
-    return [_farthest(found, kind, limit) for kind in ("pd", "lqr") for limit in (LIMIT, math.inf)]
+def _pitches(found: Found) -> list[Number]:
+    cases = itertools.product(("pd", "lqr"), (LIMIT, math.inf))
+    return [row for kind, limit in cases for row in _recoverable(found, kind, limit)]
 
 
-def _farthest(found: Found, kind: str, limit: float) -> Number:
-    always, contact = (found.reach[form, kind, limit] for form in ("segway_rolled", "segway"))
+def _recoverable(found: Found, kind: str, limit: float) -> list[Number]:
+    """Of the pitches at rest from which the body comes upright: the first that is lost, the largest that returns."""
+    always, contact = (found.pitches[form, kind, limit] for form in ("segway_rolled", "segway"))
+    lost, lost_always = _first_lost(contact), _first_lost(always)
+    most, most_always = _largest(contact), _largest(always)
     motor = f"{limit:g} N m" if math.isfinite(limit) else "no limit of the motor"
-    return Number(
-        NAMES[kind], f"largest pitch at rest from which the body comes upright, {motor}", NOT_PRINTED,
-        _reached(contact), stands(_reached(contact) == _reached(always)), _reached(always), "rad",
-        f"{_then(contact)}; larger ones may return again. As printed, the wheel always rolls and cannot lift off: "
-        f"{_then(always)}. All within 20 s",
-    )  # fmt: skip
+    scan = f"(up to {HIGHEST:g} rad, at a resolution of {contact.resolution:.2g} rad)"
+    edges = f"edges to {contact.tolerance:g} rad, runs of {contact.until:g} s; narrower gaps may be missed"
+    return [
+        Number(
+            NAMES[kind], f"pitch at rest, {motor}: first lost at {scan}", NOT_PRINTED, lost,
+            stands(lost == lost_always), lost_always, "rad",
+            f"{_then(contact)}; larger ones may return again. As printed, the wheel always rolls and cannot lift off: "
+            f"{_then(always)}. {edges}",
+        ),
+        Number(
+            NAMES[kind], f"pitch at rest, {motor}: largest that returns {scan}", NOT_PRINTED, most,
+            stands(most == most_always), most_always, "rad",
+            f"{_parts(contact)}; {_parts(always)} if the wheel always rolls. {edges}",
+        ),
+    ]  # fmt: skip
 
 
-def _reached(one: Largest) -> float | str:
-    """The largest that returns; of a search that never lost one, at least where it ended."""
-    return f">= {one.returned:g}" if one.lost is None else one.returned
+def _first_lost(one: RecoverableIntervals) -> float | str:
+    return f"none up to {HIGHEST:g}" if one.first_lost is None else one.first_lost.value
 
 
-def _then(one: Largest) -> str:
-    """What becomes of the next larger one."""
-    if one.lost is None:
-        return f"all that were tried, up to {HIGHEST:g} rad, where the body nearly lies"
-    if one.outcome == "no motion":
-        return "then the wheel would have to pull at the ground, which ideal rolling cannot"
-    return f"then {one.outcome}"
+def _largest(one: RecoverableIntervals) -> float | str:
+    """The largest that returns; where it is the end of the scan, larger ones may return too."""
+    most = one.largest_returning
+    return "none" if most is None else f">= {HIGHEST:g}" if most == one.span[1] else most
+
+
+def _parts(one: RecoverableIntervals) -> str:
+    count = sum(part.returns for part in one.intervals)
+    return f"{count} interval{'' if count == 1 else 's'} of pitches that return"
+
+
+def _then(one: RecoverableIntervals) -> str:
+    """How the first run that is lost ends."""
+    lost = one.first_lost
+    if lost is None:
+        return f"all that were tried return, up to {HIGHEST:g} rad, where the body nearly lies"
+    if lost.outcome == "no motion":
+        return "there the wheel would have to pull at the ground, which ideal rolling cannot"
+    return f"there it is {lost.outcome}" if lost.outcome == "not back in time" else f"there it {lost.outcome}"
