@@ -1,89 +1,71 @@
-"""How long a whole process takes: importing saltus, and a run from the command line, the first time and later."""
+"""How much processor time the command line takes to start, beside that of importing numba, CasADi and NumPy."""
 
 from __future__ import annotations
 
-import math
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
-from pathlib import Path
 
 from tables import table
 
 REPEATS = 5
-COMMAND = ("run", "pendulum", "--json")
+LIBRARIES = "import numba, casadi, numpy"
+
+# The commands, and how many times as long as the libraries each may take.
+BOUNDS = {("--help",): 1.0, ("list",): 1.5, ("run", "pendulum", "--json"): 2.5}
 
 
-@dataclass(frozen=True)
-class Process:
-    """Seconds on the clock and on the processor from a process's start to its end, and its words if it failed."""
-
-    clock: float
-    processor: float
-    trouble: str = ""
+class ProcessFailed(Exception):
+    """A process did not end well; its words say why."""
 
 
-def start(command: list[str], **environment: str) -> Process:
-    """Start a process and wait for its end."""
-    used, begin = _processor_time(), time.perf_counter()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
-    except OSError as error:
-        return Process(math.nan, math.nan, str(error))
-    clock, processor = time.perf_counter() - begin, _processor_time() - used
-    lines = done.stderr.strip().splitlines() or ["no message"]
-    return Process(clock, processor, "" if done.returncode == 0 else f"exit status {done.returncode}: {lines[-1]}")
-
-
-def _processor_time() -> float:
-    """Processor time of all processes started so far that have ended, s."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+def processor_time(command: list[str], folder: str) -> float:
+    """User and system time of one process from its start to its end, s; bytecode and kernels are kept in a folder."""
+    environment = {**os.environ, "SALTUS_CACHE": f"{folder}/kernels", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a warm start finds its bytecode
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            lines = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
+            raise ProcessFailed(f"`{' '.join(command)}` ended with status {process.returncode}: {lines[-1]}")
     return usage.ru_utime + usage.ru_stime
 
 
-def _row(name: str, processes: list[Process]) -> list[str]:
-    troubles = [process.trouble for process in processes if process.trouble]
-    if troubles:
-        return [name, "failed", "", "", troubles[0]]
-    clocks = [process.clock for process in processes]
-    worst = f"{max(clocks):.3f}" if len(clocks) > 1 else ""
-    return [name, f"{min(clocks):.3f}", worst, f"{min(process.processor for process in processes):.3f}", ""]
+def measure() -> dict[tuple[str, ...], tuple[float, float]]:
+    """First and best later processor time of each command, s; the command without words is that of the libraries.
+
+    The first start has neither bytecode nor kernels, and makes them. Later the commands take turns, so that a machine
+    that is busy for a while is busy for all of them.
+    """
+    commands = {(): [sys.executable, "-c", LIBRARIES]}
+    commands |= {words: [sys.executable, "-m", "saltus", *words] for words in BOUNDS}
+    with tempfile.TemporaryDirectory() as folder:
+        turns = [
+            {words: processor_time(command, folder) for words, command in commands.items()} for _ in range(1 + REPEATS)
+        ]
+    return {words: (turns[0][words], min(turn[words] for turn in turns[1:])) for words in commands}
 
 
 def report() -> str:
-    """Start the processes and tell how long each took."""
-    bare = [start([sys.executable, "-c", "pass"]) for _ in range(REPEATS)]
-    loaded = [start([sys.executable, "-c", "import saltus"]) for _ in range(REPEATS)]
-    more = Process(
-        min(process.clock for process in loaded) - min(process.clock for process in bare),
-        min(process.processor for process in loaded) - min(process.processor for process in bare),
-        next((process.trouble for process in loaded if process.trouble), ""),
-    )
-    program, words = str(Path(sys.executable).parent / "saltus"), " ".join(("saltus", *COMMAND))
-    with tempfile.TemporaryDirectory() as folder:
-        first = start([program, *COMMAND], SALTUS_CACHE=folder)
-        later = [start([program, *COMMAND], SALTUS_CACHE=folder) for _ in range(REPEATS)]
-    rows = [
-        _row("`python -c pass`", bare),
-        _row("`python -c 'import saltus'`", loaded),
-        _row("importing saltus: the difference", [more]),
-        _row(f"`{words}`, the very first time", [first]),
-        _row(f"`{words}`, after that", later),
-    ]
-    headings = ["what", "best, s", "worst, s", "processor, s", "trouble"]
-    if not any(row[-1] for row in rows):
-        headings, rows = headings[:-1], [row[:-1] for row in rows]
+    """Start the processes and compare them."""
+    times = measure()
+    unit = times[()][1]
+    rows = [[f"`python -c '{LIBRARIES}'`", f"{times[()][0]:.2f}", f"{unit:.3f}", "1", "", ""]]
+    for words, bound in BOUNDS.items():
+        first, best = times[words]
+        name, kept = f"`saltus {' '.join(words)}`", "yes" if best <= bound * unit else "NO"
+        rows.append([name, f"{first:.2f}", f"{best:.3f}", f"{best / unit:.2f}", f"{bound:.1f}", kept])
     return "\n\n".join(
         [
             "## Starting",
-            f"Whole processes, from start to end, on the clock: best and worst of {REPEATS}, and the best of their\n"
-            "processor time. The very first run compiles the engine and the robot's kernels into an empty cache;\n"
-            "later ones load them.",
-            table(headings, rows),
+            "Processor time (user and system) of whole processes: of the very first start, which has neither\n"
+            f"bytecode nor kernels, and the best of {REPEATS} later starts, in turns. The ratio is that of the best\n"
+            "to that of the libraries.",
+            table(["command", "first, s", "best, s", "ratio", "bound", "kept"], rows),
         ]
     )
 

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from saltus import conformance, contact, control, errors, mechanism, registry, robots
+    from saltus import (
+        conformance,
+        contact,
+        control,
+        errors,
+        gaits,
+        mechanism,
+        optimize,
+        registry,
+        robots,
+        show,
+        studies,
+    )
     from saltus.contact import Bar, Grip, GroundPoint, JointUnit, Line, Wall, Wheel
     from saltus.control import Linear, linearize, linearize_along
     from saltus.engine import Batch, Command, Event, Figures, Rollout, Trajectory, rollout, simulate, simulate_many
@@ -40,7 +52,10 @@ _WHERE = {
     **dict.fromkeys(("World", "ladder", "rope"), "saltus.contact"),
     **dict.fromkeys(("Bar", "Grip", "GroundPoint", "JointUnit", "Line", "Wall", "Wheel"), "saltus.contact"),
 }
-_MODULES = ("robots", "control", "contact", "mechanism", "errors", "registry", "conformance", "studies")
+_MODULES = (
+    "conformance", "contact", "control", "errors", "gaits", "mechanism", "optimize", "registry", "robots", "show",
+    "studies",
+)  # fmt: skip
 
 __all__ = [
     "Bar",
@@ -67,6 +82,7 @@ __all__ = [
     "contact",
     "control",
     "errors",
+    "gaits",
     "ladder",
     "linearize",
     "linearize_along",
@@ -74,13 +90,16 @@ __all__ = [
     "load_urdf",
     "mechanism",
     "mode_graph",
+    "optimize",
     "read_urdf",
     "registry",
     "robots",
     "rollout",
     "rope",
+    "show",
     "simulate",
     "simulate_many",
+    "studies",
     "write_urdf",
 ]
 

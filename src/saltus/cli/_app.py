@@ -19,10 +19,12 @@ import typer.main
 import saltus
 from saltus import registry
 from saltus.cli._report import keep_force, keep_report, write_report
+from saltus.cli._verbs import VerbGroup
 from saltus.errors import SaltusError
 
 app = typer.Typer(
     name="saltus",
+    cls=VerbGroup,
     help="A laboratory for robots whose motion is smooth until something sudden happens.",
     add_completion=False,
     rich_markup_mode=None,
@@ -121,12 +123,8 @@ def _interrupts_insist() -> Iterator[None]:
 
 
 def _command() -> Any:
-    """All verbs, each with the common options, so that these may stand before the verb or after it."""
-    command: Any = typer.main.get_command(app)
-    common = [option for option in command.params if option.name in ("plugins", "report", "force")]
-    for verb in command.commands.values():
-        verb.params += common
-    return command
+    """All verbs with the common options, which may stand before a verb or after it."""
+    return typer.main.get_command(app)
 
 
 def _report(message: str, arguments: list[str], code: int) -> int:

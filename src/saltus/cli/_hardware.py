@@ -35,10 +35,10 @@ def behind(controller: Any, hardware: list[str] | None, given: Collection[str]) 
 
     A controller that can know of the parts does so, but for those of its options that were ``given``.
     """
-    from saltus.control import Hardware
-
     if not hardware:
         return controller
+    from saltus.control import Hardware
+
     parts: dict[str, Any] = {}
     for text in hardware:
         name, part = _part(text)
@@ -55,6 +55,8 @@ def behind(controller: Any, hardware: list[str] | None, given: Collection[str]) 
 
 def claws_told(controller: Any, run: Trajectory) -> dict[str, Any]:
     """What the claws went through, for JSON, where there are any."""
+    if controller is None:
+        return {}
     from saltus.control import Hardware
 
     with_claws = isinstance(controller, Hardware) and controller.gripper is not None

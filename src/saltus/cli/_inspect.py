@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from saltus import registry
 from saltus.cli._app import app
 from saltus.cli._facts import facts
+from saltus.cli._listed import everything
 from saltus.cli._report import asked_report, told
-from saltus.cli._urdf import check_urdf
 from saltus.cli._words import Json, Progress, print_json, print_tree
-from saltus.errors import InputError, SaltusError, unknown_name
-
-if TYPE_CHECKING:
-    pass
+from saltus.errors import InputError, unknown_name
 
 
 @app.command("list")
@@ -28,41 +24,13 @@ def list_command(
     """List all that can be used by name, or what one of them takes."""
     report = asked_report(context)
     with Progress(quiet=as_json, doing="looking"):
-        content = _everything() if name is None else facts(*_target(name))
+        content = everything() if name is None else facts(*_target(name))
     if report is not None:
         report.begin(name or "All that can be used by name").facts("What there is", told(content))
     if as_json:
         print_json(content)
     else:
         print_tree({key: value for key, value in content.items() if value not in ({}, [])})
-
-
-def _everything() -> dict[str, Any]:
-    """All that can be used by name, which file each plugin is, and what is wrong with the others."""
-    from saltus.contact import find_law
-    from saltus.control import find_controller
-    from saltus.engine import find_method
-    from saltus.robots import find_robot
-
-    finders = {"robots": find_robot, "controllers": find_controller, "laws": find_law, "methods": find_method}
-    problems = {str(path): reason for path, reason in registry.problems().items()}
-    usable: dict[str, dict[str, Any]] = {kind: {} for kind in registry.KINDS}
-    for kind, found in usable.items():
-        for name in registry.names(kind):
-            try:
-                found[name] = finders.get(kind, partial(registry.load, kind))(name)
-            except SaltusError as error:
-                problems[str(registry.where(kind, name))] = str(error)
-    return {
-        "robots": {name: system.about for name, system in usable.pop("robots").items()},
-        **{kind: list(found) for kind, found in usable.items()},
-        "plugins": {
-            f"{entry.kind}/{entry.name}": str(entry.path)
-            for entry in registry.plugins()
-            if str(entry.path) not in problems
-        },
-        "problems": problems,
-    }
 
 
 @app.command("check")
@@ -72,6 +40,7 @@ def check_command(
     as_json: Json = False,
 ) -> None:
     """Hold a robot, controller, law or method to what every one of its kind must satisfy, or lint a URDF file."""
+    from saltus.cli._urdf import check_urdf
     from saltus.conformance import check
     from saltus.robots._from_urdf import UrdfName
 

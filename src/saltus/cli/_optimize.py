@@ -19,10 +19,10 @@ from saltus.cli._report import asked_report, forced, told
 from saltus.cli._runs import draw_run
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_tree
 from saltus.errors import InputError
-from saltus.hybrid import HybridSystem
 
 if TYPE_CHECKING:
     from saltus import optimize
+    from saltus.hybrid import HybridSystem
 
 
 @app.command("optimize")

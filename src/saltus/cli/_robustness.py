@@ -15,7 +15,19 @@ from saltus._write import write
 from saltus.cli._app import app
 from saltus.cli._experiment import ControllerOptions, Parameters, changed_robot, find_acting
 from saltus.cli._report import asked_report, told
-from saltus.cli._words import Json, Out, Progress, Robot, folder, number, pairs, plain, print_json, print_table
+from saltus.cli._words import (
+    Json,
+    Out,
+    Progress,
+    Robot,
+    folder,
+    number,
+    pairs,
+    plain,
+    print_json,
+    print_reasons,
+    print_table,
+)
 from saltus.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -113,6 +125,8 @@ def robustness_command(
     if tuned is not None:
         _print_tuned(tuned)
     print_table(_columns(made), _rows(made), f"{robot}: {_in_words(asked.mixes)}")
+    for name, one in made.items():
+        print_reasons(one.refusals, len(one.outcome), f"mixes, {name}")
     for line in _worst_in_words(made):
         print(line)
     for path in files:

@@ -81,18 +81,8 @@ def run_command(
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
-    from saltus.engine import check_target
-    from saltus.show import add_runs, check_animation, check_space_view
-
     report = asked_report(context)
-    if out is not None:
-        check_target(out)
-    if figures is not None:
-        folder(figures)
-    if animation is not None:
-        check_animation(animation, force=may_overwrite(context, animation))
-    if view is not None:
-        check_space_view(view, force=may_overwrite(context, view))
+    _check_files(context, out, figures, animation, view)
     system, mode = placed_robot(robot, set_, world, spacing, bars, incline, task, target)
     one = experiment(with_actions(system, law, guard), controller, control, profile, x0, until)
     acting = behind(one.controller, hardware, pairs(control, "--control"))
@@ -109,6 +99,8 @@ def run_command(
             draw_run(run, figures)
     if report is not None:
         with Progress(quiet=as_json, doing="reporting"):
+            from saltus.show import add_runs
+
             add_runs(report.begin(f"{robot.replace('_', ' ')}{f', {profile}' if profile else ''}"), {"": run})
     no_film = None if animation is None else _film(run, animation, speed, as_json)
     no_view = None if view is None else _view(run, view, as_json)
@@ -120,6 +112,26 @@ def run_command(
     if no_film is not None or no_view is not None:  # all else is done and told
         raise typer.Exit(2)
     exit_after(failure)
+
+
+def _check_files(
+    context: typer.Context, out: Path | None, figures: Path | None, animation: Path | None, view: Path | None
+) -> None:
+    """Refuse what cannot be written, before the run."""
+    if out is not None:
+        from saltus.engine import check_target
+
+        check_target(out)
+    if figures is not None:
+        folder(figures)
+    if animation is not None:
+        from saltus.show import check_animation
+
+        check_animation(animation, force=may_overwrite(context, animation))
+    if view is not None:
+        from saltus.show import check_space_view
+
+        check_space_view(view, force=may_overwrite(context, view))
 
 
 def _film(run: Trajectory, path: Path, speed: float | None, quiet: bool) -> InputError | None:
@@ -174,6 +186,10 @@ def run_facts(run: Trajectory) -> dict[str, Any]:
 
 def _swings(run: Trajectory) -> dict[str, Any]:
     """What became of each swing, of robots with two hands that hold bars."""
+    from saltus.contact import GRIP
+
+    if not any(unit.kind == GRIP for unit in run.system.units):  # others do without the studies
+        return {}
     from saltus.studies import swings_to_dict
     from saltus.studies._swings import swings_from_bars
 
@@ -214,8 +230,6 @@ def _how_far(system: HybridSystem, told: Mapping[str, Any]) -> str:
 def _print_run(
     run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], told: Mapping[str, Any], as_json: bool
 ) -> None:
-    from saltus.studies import laws_in_words
-
     with Progress(quiet=as_json, doing="checking"):
         audit = run.check()
     if as_json:
@@ -228,6 +242,8 @@ def _print_run(
     print(f"{run.system.name}: {run.status.name} ({run.status.meaning}) at t = {run.end_time:.9g} s")
     print(f"  {run.steps} steps, {run.rejected} rejected, {len(run.events)} events")
     if run.system.laws:
+        from saltus.studies import laws_in_words
+
         print(f"  impact law {laws_in_words(run.system)}")
     for name, value in run.final.items():
         print(f"  {name:<12} {value: .12g}")

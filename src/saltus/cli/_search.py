@@ -148,7 +148,7 @@ def family_command(
     out: Annotated[Path | None, typer.Option(help="A folder for figures and a file of all points.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Follow a gait that repeats in a knob, with its multipliers, folds and changes of stability."""
+    """Follow a gait that repeats in a knob, with its multipliers, folds and other bifurcations."""
     from saltus import gaits
 
     report = asked_report(context)
@@ -183,6 +183,7 @@ def family_command(
     for change in family.changes:
         print(f"{change.kind}: {change.about}")
     print(f"ends: {family.ends[0]}; {family.ends[1]}")
+    print(f"resolution: {_resolution(family)}")
     _print_files(files)
 
 
@@ -192,14 +193,29 @@ def _family(family: Family) -> dict[str, Any]:
         | {"multipliers": _complex(point.multipliers), "multipliers_timed": _complex(point.multipliers_timed)}
         for point in family.points
     ]
-    changes = [{"kind": c.kind, "value": c.value, "about": c.about} for c in family.changes]
-    return {"knob": family.knob, "points": rows, "changes": changes, "ends": list(family.ends)}
+    return {
+        "knob": family.knob, "points": rows, "changes": [change.to_dict() for change in family.changes],
+        "ends": list(family.ends), "resolution": family.resolution.to_dict(),
+    }  # fmt: skip
+
+
+def _resolution(family: Family) -> str:
+    """How narrow a window between two changes may be and still be found."""
+    found = family.resolution
+    return (
+        f"no window between two changes is missed that is wider than {found.length:.3g} of the size of unknowns and "
+        f"knob, along the family, or {found.value:.3g} in {family.knob}; in doubt it was looked for down to "
+        f"{found.finest:.2g}"
+    )
 
 
 def _report_family(document: Document, family: Family) -> None:
     from saltus.show import family_figure
 
-    rows: list[tuple[str, Any, str]] = [("gaits", len(family.points), ""), ("ends", "; ".join(family.ends), "")]
+    rows: list[tuple[str, Any, str]] = [
+        ("gaits", len(family.points), ""), ("ends", "; ".join(family.ends), ""),
+        ("resolution", _resolution(family), ""),
+    ]  # fmt: skip
     document.facts("Key figures", rows)
     document.figures("Family", [(family_figure(family), f"Solid where stable, dashed where not, over {family.knob}")])
     document.table("Changes", ("kind", family.knob, "what"), [(c.kind, c.value, c.about) for c in family.changes])

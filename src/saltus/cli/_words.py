@@ -178,6 +178,19 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 400).print(table)
 
 
+# How many reasons are printed, the most frequent ones.
+_REASONS = 8
+
+
+def print_reasons(counts: Mapping[str, int], of: int, what: str) -> None:
+    """Print how many of something have no result and why, the most frequent reason first."""
+    for reason, count in list(counts.items())[:_REASONS]:
+        print(f"{count} of {of} {what}: {reason}")
+    others = list(counts.values())[_REASONS:]
+    if others:
+        print(f"{sum(others)} of {of} {what}: {len(others)} other reasons")
+
+
 def folder(path: Path) -> Path:
     """A folder to write to, made if it is not there."""
     if path.exists() and not path.is_dir():

@@ -1,13 +1,17 @@
 """Hybrid systems: a mechanism with its units and guards, everything the engine compiles."""
 
-from saltus.hybrid._graph import ENDINGS, ModeGraph, check_graph_form, check_graph_target
-from saltus.hybrid._graph import possible as mode_graph
+from typing import TYPE_CHECKING
+
+from saltus._lazy import loaded_later
 from saltus.hybrid._modes import SymbolicMode, find_statuses, symbolic_mode
-from saltus.hybrid._painleve import Painleve, Posture, painleve
 from saltus.hybrid._readings import read_off
 from saltus.hybrid._symmetry import Symmetry, wrapped
 from saltus.hybrid._system import Guard, HybridSystem, Profile
-from saltus.hybrid._urdf_write import Urdf, as_urdf, write_urdf
+
+if TYPE_CHECKING:
+    from saltus.hybrid._graph import ENDINGS, ModeGraph, check_graph_form, check_graph_target, mode_graph
+    from saltus.hybrid._painleve import Painleve, Posture, painleve
+    from saltus.hybrid._urdf_write import Urdf, as_urdf, write_urdf
 
 __all__ = [
     "ENDINGS",
@@ -31,3 +35,12 @@ __all__ = [
     "wrapped",
     "write_urdf",
 ]
+
+__getattr__ = loaded_later(
+    __name__,
+    {
+        "_graph": ("ENDINGS", "ModeGraph", "check_graph_form", "check_graph_target", "mode_graph"),
+        "_painleve": ("Painleve", "Posture", "painleve"),
+        "_urdf_write": ("Urdf", "as_urdf", "write_urdf"),
+    },
+)

@@ -1,5 +1,8 @@
 """Mechanisms: bodies, joints, points, parameters and actuators, and the equations that follow from them."""
 
+from typing import TYPE_CHECKING
+
+from saltus._lazy import loaded_later
 from saltus.mechanism._dh import Link, chain, hanging, two_link_angles
 from saltus.mechanism._dynamics import Dynamics, MassSolver, Velocity, derive, has_position, position_of
 from saltus.mechanism._joints import Fixed, Floating, Joint, Prismatic, Revolute
@@ -7,8 +10,10 @@ from saltus.mechanism._mechanism import Actuator, Body, Coordinate, Mechanism, P
 from saltus.mechanism._pinned import PIN, Pinned
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere
 from saltus.mechanism._space import FreeFlyer, Hinge, Slider, Weld, roll_pitch_yaw
-from saltus.mechanism._urdf import read_urdf
-from saltus.mechanism._urdf_lint import Finding, lint_urdf
+
+if TYPE_CHECKING:
+    from saltus.mechanism._urdf import read_urdf
+    from saltus.mechanism._urdf_lint import Finding, lint_urdf
 
 __all__ = [
     "PIN",
@@ -48,3 +53,5 @@ __all__ = [
     "roll_pitch_yaw",
     "two_link_angles",
 ]
+
+__getattr__ = loaded_later(__name__, {"_urdf": ("read_urdf",), "_urdf_lint": ("Finding", "lint_urdf")})

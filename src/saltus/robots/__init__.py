@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copyreg
-import importlib
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -109,21 +109,24 @@ def _reduce(system: HybridSystem) -> tuple[Any, ...]:
 copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]
 
 
-def _factory(name: str, about: str | None) -> Callable[..., HybridSystem]:
+def _factory(name: str) -> Callable[..., HybridSystem]:
     def make(world: World | None = None, **parameters: float) -> HybridSystem:
         if world is not None:
             return put(name, world, **parameters)
         return find_robot(name).with_parameters(**parameters)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = about
+    make.__doc__ = registry.load("robots", name).__doc__
     return make
 
 
 def __getattr__(name: str) -> Any:
-    """A plugin's robot, made as those of saltus are."""
+    """A robot by name, of saltus or a plugin's."""
     if not name.startswith("_") and name in robot_names():
-        return _factory(name, registry.load("robots", name).__doc__)
+        made = _factory(name)
+        if not registry.find("robots", name).plugin:
+            globals()[name] = made
+        return made
     raise unknown_attribute(name)
 
 
@@ -136,6 +139,15 @@ def unknown_attribute(name: str) -> AttributeError:
     return AttributeError(str(unknown_name("robot", name, robot_names())))
 
 
-# Loaded now, so that a later import of one file does not put the module in its function's place.
-for _name in registry.names("robots", own=True):
-    globals()[_name] = _factory(_name, importlib.import_module(f"{__name__}.{_name}").__doc__)
+class _Package(ModuleType):
+    """This package, in which the name of a robot is the function that makes it, and never its file.
+
+    An import of a file would put the module in its function's place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in registry.names("robots", own=True)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -29,7 +29,12 @@ def lqr(*states: str, motors: int = 1, speed: Mapping[str, float] | None = None)
 
 
 def claptrap(
-    name: str, about: str, *, file: str = "claptrap", contact: str = "rim", controllers: Mapping[str, Any] | None = None
+    name: str,
+    *,
+    about: str,
+    file: str = "claptrap",
+    contact: str = "rim",
+    controllers: Mapping[str, Any] | None = None,
 ) -> HybridSystem:
     """A form of Claptrap by its URDF file: every body with wheel in its name rolls on the ground."""
     source = files("saltus.robots") / "urdf" / f"{file}.urdf"

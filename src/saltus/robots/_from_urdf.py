@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltus.contact import JointUnit
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Mechanism
-from saltus.mechanism._urdf import JointLimits, import_urdf
+
+if TYPE_CHECKING:
+    from saltus.mechanism._urdf import JointLimits
 
 # What may follow the name of a file, after an @ and separated by commas.
 WORDS = {
@@ -47,6 +49,8 @@ def load_urdf(
     meshes, lint
         As for `saltus.read_urdf`.
     """
+    from saltus.mechanism._urdf import import_urdf
+
     made = import_urdf(path, free_flyer=free_flyer, meshes=meshes, lint=lint)
     m = made.mechanism
     source = "URDF text" if _is_text(path) else Path(path).name

@@ -7,4 +7,6 @@ from saltus.robots._claptrap import claptrap
 
 
 def build() -> HybridSystem:
-    return claptrap("claptrap", "a body that balances on a wheel, free in space; it touches at the lowest rim point")
+    return claptrap(
+        "claptrap", about="a body that balances on a wheel, free in space; it touches at the lowest rim point"
+    )

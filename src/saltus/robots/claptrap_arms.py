@@ -15,5 +15,5 @@ def build() -> HybridSystem:
     held = {joint: {joint: -STIFFNESS, f"d{joint}": -DAMPING} for joint in JOINTS}
     controllers = {"pd": Feedback({"wheel": PD, **held})}
     return claptrap(
-        "claptrap_arms", "Claptrap with two arms of two links", file="claptrap_arms", controllers=controllers
+        "claptrap_arms", about="Claptrap with two arms of two links", file="claptrap_arms", controllers=controllers
     )

@@ -23,7 +23,7 @@ def build() -> HybridSystem:
     }
     return claptrap(
         "claptrap_two_wheels",
-        "Claptrap on two wheels; it can turn",
+        about="Claptrap on two wheels; it can turn",
         file="claptrap_two_wheels",
         controllers=controllers,
     )

@@ -7,4 +7,6 @@ from saltus.robots._claptrap import claptrap
 
 
 def build() -> HybridSystem:
-    return claptrap("claptrap_upright", "Claptrap that touches the ground straight below its wheel", contact="upright")
+    return claptrap(
+        "claptrap_upright", about="Claptrap that touches the ground straight below its wheel", contact="upright"
+    )

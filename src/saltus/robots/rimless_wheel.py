@@ -33,5 +33,5 @@ def build() -> HybridSystem:
         start={"y": 1.0, "dtheta": -1.5, "dx": 1.5},
         until=5.0,
         skeleton=tuple(("hub", f"foot{k}") for k in range(SPOKES)),
-        about=f"{SPOKES} spokes that walk down a slope; every step ends in a plastic impact",
+        about="spokes without a rim that walk down a slope; every step ends in a plastic impact",
     )
