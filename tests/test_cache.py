@@ -7,11 +7,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from processors import environment
 
 import saltus
-from saltus._native import CONTROL, cache_folder, compile_entry, function_digest
+from saltus._cache import cache_folder
+from saltus._closure import closure_digest
+from saltus._native import CONTROL, compile_entry
 
 PROGRAM = """
 import saltus
@@ -85,15 +89,92 @@ def test_damaged_files_are_compiled_anew(copy, tmp_path):
     assert not list(cache.glob(".new-*"))
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_unwritable_cache_costs_only_time(copy, tmp_path):
-    run, _ = copy
-    cache = tmp_path / "cache"
-    shutil.copytree(cache_folder(), cache)
-    for path in cache.glob("control-*.bin"):
-        path.unlink()
-    cache.chmod(0o500)
-    assert len(run(PROGRAM, SALTUS_CACHE=str(cache))) == 2
+SMALL = """
+import math
+import sys
+
+from saltus._native import KERNEL, compile_entry
+
+{before}
+
+
+def one(t, x, u, p, out):
+    out[0] = math.exp(t)
+    return 0
+
+
+def two(t, x, u, p, out):
+    out[0] = 2.0 * t
+    return 0
+
+
+for function in (one, two):
+    assert compile_entry(function, KERNEL, function.__name__).place != 0
+"""
+
+
+def small(cache, before=""):
+    """Two small kernels, compiled in another process with that folder as its cache; what it writes to the terminal."""
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL.format(before=before)],
+        env={**os.environ, "SALTUS_CACHE": str(cache)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_a_cache_that_cannot_be_written_is_said_once(tmp_path):
+    (tmp_path / "file").touch()
+    said = small(tmp_path / "file")
+    assert said.count("CacheWarning") == 1
+    assert "cannot be stored" in said or "cannot be read" in said
+
+
+def test_the_command_line_says_it_in_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    command = [sys.executable, "-m", "saltus", "run", "pendulum", "--until", "0.1", "--json"]
+    settings = {**os.environ, "SALTUS_CACHE": str(tmp_path / "file")}
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert len([line for line in done.stderr.splitlines() if line.startswith("saltus: machine code cannot")]) == 1
+    assert "CacheWarning" not in done.stderr
+
+
+def test_a_full_disk_is_said_once_and_leaves_nothing(tmp_path):
+    full = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    said = small(tmp_path, full + "; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))")
+    assert said.count("CacheWarning") == 1
+    assert "SALTUS_CACHE" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"half", b"saltus machine code 0\n" + bytes(5000)], ids=["empty", "cut", "old"]
+)
+def test_damaged_files_and_those_of_other_versions_are_replaced_and_said_once(tmp_path, content):
+    assert small(tmp_path) == ""
+    files = {path: path.read_bytes() for path in tmp_path.glob("*.bin")}
+    assert len(files) == 2
+    for path in files:
+        path.write_bytes(content)
+    assert small(tmp_path).count("CacheWarning") == 1
+    assert all(path.read_bytes().startswith(b"saltus machine code 2") for path in files)
+    assert small(tmp_path) == ""
+
+
+def test_a_folder_of_two_processors_never_mixes_their_code(tmp_path):
+    """Each finds its own files again, and no others."""
+    places = []
+    for setting in ("host", "generic", "other", "host"):
+        known = set(tmp_path.glob("*.bin"))
+        command = [sys.executable, str(Path(__file__).parent / "processors.py"), setting, sys.executable, "-c", SMALL]
+        command[-1] = command[-1].format(before="")
+        done = subprocess.run(command, env={**os.environ, "SALTUS_CACHE": str(tmp_path)}, check=False)
+        assert done.returncode == 0
+        places.append(set(tmp_path.glob("*.bin")) - known)
+    different = len({tuple(sorted(environment(setting).items())) for setting in ("host", "generic", "other")})
+    assert sum(map(len, places[:3])) == 2 * different
+    assert places[3] == set()
 
 
 def test_digest_follows_globals_and_helpers():
@@ -101,17 +182,18 @@ def test_digest_follows_globals_and_helpers():
         return SCALE * x
 
     SCALE = 1.0
-    first = function_digest(law)
+    first = closure_digest(law)
     SCALE = 2.0
     assert first is not None
-    assert function_digest(law) != first
+    assert closure_digest(law) != first
 
 
 def test_digest_gives_up_on_what_it_cannot_see():
     def law(x):
-        return sys.float_info.max * x
+        return settings.scale * x
 
-    assert function_digest(law) is None
+    settings = SimpleNamespace(scale=2.0)
+    assert closure_digest(law) is None
 
 
 def test_functions_of_one_name_have_symbols_of_their_own():
@@ -123,7 +205,7 @@ def test_functions_of_one_name_have_symbols_of_their_own():
 
         return law
 
-    one, two = (compile_entry(made(value), CONTROL, "control-law", f"test of {value}") for value in (1.0, 2.0))
+    one, two = (compile_entry(made(value), CONTROL, "control-law") for value in (1.0, 2.0))
     symbols = [re.sub(r"B\d+v\d+", "", entry.native_name) for entry in (one, two)]
     assert symbols[0] != symbols[1]
 
@@ -147,7 +229,7 @@ def kernel(t, x, u, p, out):
 while time.time() < float(sys.argv[1]):
     pass
 with compiling_told(print):
-    compile_entry(kernel, KERNEL, "alone", "a key")
+    compile_entry(kernel, KERNEL, "alone")
 """
 
 
@@ -159,5 +241,7 @@ def test_what_another_process_compiles_is_waited_for(tmp_path):
     several = [subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     told = [one.communicate(timeout=120)[0] for one in several]
     assert [one.returncode for one in several] == [0, 0, 0]
-    assert "".join(told) == "alone\n"
+    # one compiles, and who comes while it does so waits
+    assert "".join(told).count("alone\n") == 1
+    assert set("".join(told).splitlines()) <= {"alone", "alone, which another process compiles"}
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".bin"]

@@ -1,4 +1,4 @@
-"""Numba seen through a keyhole: raw pointers, calls by address, and a disk cache that is never stale."""
+"""Numba seen through a keyhole: raw pointers, calls by address, entry points by what they are made of."""
 
 from __future__ import annotations
 
@@ -6,30 +6,23 @@ import contextlib
 import ctypes
 import dis
 import hashlib
-import inspect
-import os
-import pickle
-import platform
-import re
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from pathlib import Path
-from types import FunctionType, ModuleType
+from functools import lru_cache, partial
+from types import CellType, FunctionType
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import compiler, serialize
 from numba.core.caching import NullCache
 from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
+from saltus._cache import DiskCache
+from saltus._closure import closure_digest, code_key, own_math
 from saltus.errors import CompileError
 
 DOUBLES = types.CPointer(types.float64)
@@ -63,10 +56,8 @@ STEP_OF_LANES = types.int32(DOUBLES, DOUBLES, types.int64, types.float64, types.
 STAGE_OF_LANES = types.int32(types.float64, types.float64, types.float64, DOUBLES, DOUBLES)
 """stage(t, a, b, W, p) -> 0: a stage of a block of lanes, see `saltus.engine._lanes`."""
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
-
-# What every entry point is compiled with, as it was when this was loaded.
-_OWN_SOURCE = Path(__file__).read_text()
+# No product is contracted with a sum: then one program gives the same bits on every processor.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 
 _INT32 = ir.IntType(32)
 _INT64 = ir.IntType(64)
@@ -74,7 +65,10 @@ _DOUBLE = ir.DoubleType()
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Mark a function as part of compiled code; it compiles when an entry point that uses it does."""
+    """Mark a function as part of compiled code; it compiles when an entry point that uses it does.
+
+    In compiled code `math` is `saltus._math`, whose functions have the same bits on every processor.
+    """
     dispatcher = numba.njit(**OPTIONS)(function)
     _only_for_linking(dispatcher)
     return dispatcher
@@ -94,15 +88,36 @@ def _only_for_linking(dispatcher: Any) -> None:
     def compile_for_linking(args: Any, return_type: Any) -> Any:
         # the entry point is only a key here, and must be one of a kind
         result = compile_it(args, return_type)._replace(entry_point=_Key())
+        result.library.finalize = partial(_link_only, result.library)
         result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result
 
     def keep(result: Any) -> None:
         dispatcher.overloads[tuple(result.signature.args)] = result
 
+    fold = dispatcher._compiler.fold_argument_types
+
+    def fold_without_literals(args: Any, kws: Any) -> Any:
+        # numba would compile a function again for every constant that it is called with
+        signature, folded = fold(args, kws)
+        return signature, tuple(types.unliteral(kind) for kind in folded)
+
+    function = dispatcher.py_func
+    dispatcher._compiler.fold_argument_types = fold_without_literals
+    # when it is compiled, and not before: by then all that it names is there
+    dispatcher._compiler._get_implementation = lambda args, kws: _with_own_math(function)
     dispatcher._compiler._customize_flags = flags_for
     dispatcher._compiler.compile = compile_for_linking
     dispatcher.add_overload = keep
+
+
+def _link_only(library: Any) -> None:
+    """Make a library ready for its callers: optimised and turned into machine code as a part of them, not alone."""
+    for other in dict.fromkeys(library._linking_libraries):
+        library._reload_init.update(other._reload_init)
+        library._final_module.link_in(other._get_module_for_linking(), preserve=True)
+    library._finalize_dynamic_globals()
+    library._finalized = True
 
 
 class _Key:
@@ -366,162 +381,6 @@ def call_law(typingctx, address, D, A, free, before, coefficients, impulse, info
     return signature, codegen
 
 
-def cache_folder() -> Path:
-    """Where compiled code is kept: ``SALTUS_CACHE`` or the user's cache folder."""
-    chosen = os.environ.get("SALTUS_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return base / "saltus"
-
-
-def files_digest(folders: list[Path]) -> str:
-    """Hash the names and contents of the Python files in some folders, not in folders below them."""
-    digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def function_digest(function: Callable[..., Any], *, files_too: bool = True) -> str | None:
-    """Hash a function and everything it reaches; None where that cannot be known.
-
-    Reached are the values of its globals and closure cells and, with ``files_too``, the source files of the functions
-    it names. What it reaches through a module other than math and numpy is not followed.
-    """
-    digest = hashlib.sha256()
-    seen: set[int] = set()
-    files: set[str] = set()
-
-    def visit(thing: Any) -> bool:
-        thing = getattr(thing, "py_func", getattr(thing, "__wrapped__", thing))
-        if id(thing) in seen:
-            return True
-        seen.add(id(thing))
-        if isinstance(thing, FunctionType):
-            # its code as it runs, and its file as it is: if that was edited since, both count
-            digest.update(repr(_code_key(thing.__code__)).encode())
-            with contextlib.suppress(OSError, TypeError):
-                files.add(inspect.getsourcefile(thing) or "")
-            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-            defaults = [thing.__defaults__, *sorted((thing.__kwdefaults__ or {}).items())]
-            named = [thing.__globals__[name] for name in sorted(_names(thing.__code__)) if name in thing.__globals__]
-            return all(visit(reached) for reached in (*cells, *defaults, *named))
-        if isinstance(thing, ModuleType):
-            return thing.__name__ in ("math", "numpy")
-        if isinstance(thing, (int, float, complex, str, bytes, bool, type(None))):
-            digest.update(repr(thing).encode())
-            return True
-        if isinstance(thing, (tuple, list)):
-            return all(visit(item) for item in thing)
-        if isinstance(thing, np.ndarray):
-            digest.update(thing.tobytes() + repr((thing.shape, thing.dtype)).encode())
-            return True
-        if isinstance(thing, type) or callable(thing):
-            digest.update(repr(getattr(thing, "__qualname__", thing)).encode())
-            return getattr(thing, "__module__", "") in ("builtins", "math", "numpy")
-        return False
-
-    known = visit(function)
-    for path in sorted(files) if files_too else ():
-        if Path(path).exists():
-            digest.update(Path(path).read_bytes())
-    return digest.hexdigest() if known else None
-
-
-def _names(code: Any) -> set[str]:
-    """All global names that a function's code, and code inside it, may look up."""
-    inner = (_names(constant) for constant in code.co_consts if hasattr(constant, "co_code"))
-    return set(code.co_names).union(*inner)
-
-
-def _code_key(code: Any) -> tuple[Any, ...]:
-    inner = tuple(_code_key(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts)
-    return (code.co_code, code.co_names, code.co_varnames, inner)
-
-
-class _DiskCache(NullCache):
-    """One compiled function under one key; a damaged or missing file means compiling anew."""
-
-    def __init__(self, name: str, key: str):
-        self._name = name
-        self._key = key
-        self._saved = False
-
-    def _path(self, codegen: Any) -> Path:
-        stamp = (
-            self._key,
-            numba.__version__,
-            llvmlite.__version__,
-            sys.version,
-            platform.machine(),
-            codegen.magic_tuple(),
-        )
-        digest = hashlib.sha256(repr(stamp).encode()).hexdigest()[:40]
-        safe = re.sub(r"[^A-Za-z0-9_.-]", "_", self._name)[:60]
-        return cache_folder() / f"{safe}-{digest}.bin"
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
-        try:
-            content = self._path(target_context.codegen()).read_bytes()
-        except OSError:
-            return None
-        check, payload = content[:32], content[32:]
-        if hashlib.sha256(payload).digest() != check:
-            return None
-        try:
-            made = compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
-            self._saved = True
-            return made
-        except Exception:  # noqa: BLE001 - whatever is wrong with a cached file, compiling anew mends it
-            return None
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """While no other process compiles the same; without such a promise where files cannot be locked."""
-        try:
-            import fcntl
-
-            cache_folder().mkdir(parents=True, exist_ok=True)
-            digest = hashlib.sha256(self._key.encode()).hexdigest()[:40]
-            lock = (cache_folder() / f".lock-{digest}").open("w")
-        except (ImportError, OSError):
-            yield
-            return
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                # those who wait for this file find what was made; who comes later finds it without waiting
-                Path(lock.name).unlink(missing_ok=True)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        if self._saved:
-            return
-        self._saved = True
-        payload = serialize.dumps(data._reduce())
-        path = self._path(data.codegen)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        except OSError:
-            return  # an unwritable cache costs time, never a run
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-
-
 _TELL: ContextVar[Callable[[str], None]] = ContextVar("who is told what is being compiled", default=lambda name: None)
 
 
@@ -535,31 +394,69 @@ def compiling_told(tell: Callable[[str], None]) -> Iterator[None]:
         _TELL.reset(before)
 
 
-def _renamed(function: Callable[..., Any], key: str) -> Callable[..., Any]:
-    """The same function under a name of its own.
+class _Busy(Exception):
+    """Another process compiles this at this moment."""
 
-    Numba numbers functions of one name in each process from the start, so that two of them from the cache, compiled by
-    two processes, may have the same symbol: the second would be taken for the first.
-    """
-    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
-    code, scope = function.__code__, function.__globals__
-    twin = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
-    twin.__module__, twin.__qualname__ = function.__module__, f"{function.__qualname__}_{digest}"
+
+_PATIENT: ContextVar[bool] = ContextVar("whether to wait for what another process compiles", default=True)
+
+
+def in_any_order(*makers: Callable[[], Any]) -> None:
+    """Call functions that compile; those for which another process is at work come last, and are then waited for."""
+    later = []
+    before = _PATIENT.set(False)
+    try:
+        for make in makers:
+            try:
+                make()
+            except _Busy:
+                later.append(make)
+    finally:
+        _PATIENT.reset(before)
+    for make in later:
+        make()
+
+
+def _with_own_math(function: FunctionType, name: str = "") -> FunctionType:
+    """The same function, with `saltus._math` in place of `math`; under another name, if one is given."""
+    scope = {key: own_math(value) for key, value in function.__globals__.items()}
+    empty = CellType()
+    cells = [cell if cell == empty else CellType(own_math(cell.cell_contents)) for cell in function.__closure__ or ()]
+    twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, tuple(cells) or None)
+    twin.__module__, twin.__qualname__ = function.__module__, name or function.__qualname__
+    twin.__kwdefaults__ = function.__kwdefaults__
     return twin
 
 
-class Entry(CFunc):  # type: ignore[type-arg]
-    """A compiled C function, loaded from the cache where it has a key."""
+@lru_cache(maxsize=1)
+def _how() -> str:
+    """Digest of how functions are compiled, whatever they are."""
+    ways = (compiled, _only_for_linking, _link_only, _with_own_math, own_math, Entry.__init__)
+    return ":".join([repr(sorted(OPTIONS.items())), *(code_key(way.__code__) for way in ways)])
 
-    def __init__(self, function: Callable[..., Any], signature: Any, name: str, key: str | None):
-        if key is not None:
-            function = _renamed(function, key)
-        super().__init__(function, (signature.args, signature.return_type), {}, dict(OPTIONS))
+
+def entry_key(function: Callable[..., Any], signature: Any) -> str | None:
+    """Key of the machine code of a function: what it is made of, and how; None where that cannot be known."""
+    digest = closure_digest(function)
+    return None if digest is None else f"{digest}:{signature}:{_how()}"
+
+
+class Entry(CFunc):  # type: ignore[type-arg]
+    """A compiled C function, loaded from the cache where all that it is made of is known."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any, name: str):
+        function = getattr(function, "py_func", function)
+        self.key = entry_key(function, signature)
+        # Numba numbers functions of one name in each process from the start, so that two of them from the cache,
+        # compiled by two processes, may have the same symbol: the second would be taken for the first.
+        own = "" if self.key is None else hashlib.sha256(self.key.encode()).hexdigest()[:16]
+        twin = _with_own_math(function, f"{function.__qualname__}_{own}")  # type: ignore[arg-type]
+        super().__init__(twin, (signature.args, signature.return_type), {}, dict(OPTIONS))
         self._told = name
-        self._cache: Any = NullCache() if key is None else _DiskCache(name, f"{key}:{signature}:{_OWN_SOURCE}")
+        self._cache: Any = NullCache() if self.key is None else DiskCache(name, self.key)
 
     def _compile_uncached(self) -> Any:
-        with self._cache.alone() if isinstance(self._cache, _DiskCache) else contextlib.nullcontext():
+        with self._cache.alone(self._wait) if isinstance(self._cache, DiskCache) else contextlib.nullcontext():
             # another process may have made it while this one waited
             signature, target = self._sig, self._targetdescr.target_context  # type: ignore[attr-defined]
             made = self._cache.load_overload(signature, target)
@@ -569,20 +466,25 @@ class Entry(CFunc):  # type: ignore[type-arg]
                 self._cache.save_overload(signature, made)
         return made
 
+    def _wait(self) -> None:
+        if not _PATIENT.get():
+            raise _Busy
+        _TELL.get()(f"{self._told}, which another process compiles")
+
     @property
     def place(self) -> int:
         """The address of the machine code."""
         return int(self.address or 0)
 
 
-def compile_entry(function: Callable[..., Any], signature: Any, name: str, key: str | None) -> Entry:
-    """Compile a function to a C entry point, through the cache where a key is given.
+def compile_entry(function: Callable[..., Any], signature: Any, name: str) -> Entry:
+    """Compile a function to a C entry point, through the cache where all that it is made of is known.
 
     The result must be kept alive as long as its address is in use.
     """
     if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
         raise CompileError(f"cannot compile {name!r}: compiled code cannot raise; return 1 to say that it failed")
-    entry = Entry(function, signature, name, key)
+    entry = Entry(function, signature, name)
     try:
         entry.compile()
     except (NumbaError, TypeError) as error:

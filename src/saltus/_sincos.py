@@ -1,10 +1,10 @@
-"""Sine and cosine together, inlined into kernels: within one unit in the last place, twice as fast as libm."""
+"""Sine and cosine together, inlined into kernels: within one unit in the last place, the same bits everywhere."""
 
 from __future__ import annotations
 
 import math
 
-from saltus._native import always_inline, bits_of, compiled, double_of
+from saltus._native import always_inline, bits_of, compiled, double_of, never_inline
 
 # Adding and taking away this number rounds to an integer: it leaves no room for a fraction.
 ROUND = 6755399441055744.0
@@ -13,22 +13,48 @@ ROUND = 6755399441055744.0
 LANE_LIMIT = 1.0e6
 
 _SIGN = -(2**63)
+_HALF = 2**32 - 1
+
+
+def _words_of_two_over_pi(count: int) -> tuple[int, ...]:
+    """The binary digits of 2/pi after the point, 64 in each word, as signed integers; pi is Machin's sum."""
+    digits = 64 * count + 64
+
+    def arc_cotangent(n: int) -> int:
+        term = total = (1 << digits) // n
+        k, sign = 3, -1
+        while term:
+            term //= n * n
+            total += sign * (term // k)
+            k, sign = k + 2, -sign
+        return total
+
+    pi = 4 * (4 * arc_cotangent(5) - arc_cotangent(239))
+    ratio = (2 << (2 * digits)) // pi >> 64
+    words = [(ratio >> (64 * (count - 1 - k))) & (2**64 - 1) for k in range(count)]
+    return tuple(word - 2**64 if word >= 2**63 else word for word in words)
+
+
+# a word of zeros before them serves numbers whose last bit stands for a fraction
+_DIGITS = (0, *_words_of_two_over_pi(20))
 
 
 @compiled
 def _reduced(x):
-    """Reduce by multiples of pi/2 in three parts, then two minimax polynomials.
-
-    Returns the multiple with `ROUND` added, and sine and cosine of the rest. The parts of pi/2 and
-    the minimax coefficients are those published with fdlibm [ng1992].
-    """
+    """Reduce by multiples of pi/2 in three parts [ng1992]: the multiple with `ROUND` added, the rest, its rounding."""
     always_inline()
     shifted = x * 0.6366197723675814 + ROUND
     k = shifted - ROUND
     r = x - k * 1.57079632673412561417e00
     w = k * 6.07710050630396597660e-11
     y = r - w
-    low = ((r - y) - w) - k * 2.02226624879595063154e-21
+    return shifted, y, ((r - y) - w) - k * 2.02226624879595063154e-21
+
+
+@compiled
+def _series(y, low):
+    """Sine and cosine of y + low up to pi/4, by the minimax polynomials of fdlibm [ng1992]."""
+    always_inline()
     z = y * y
     z2 = z * z
     # Estrin's scheme: the same polynomials as Horner's, in fewer steps that wait for each other
@@ -45,17 +71,80 @@ def _reduced(x):
     half = 0.5 * z
     w = 1.0 - half
     cosine = w + (((1.0 - w) - half) + (z * pc - y * low))
-    return shifted, sine, cosine
+    return sine, cosine
+
+
+@compiled
+def _high_product(a, b):
+    """The upper 64 bits of the product of a number below 2**53 and an unsigned one."""
+    a0, a1, b0, b1 = a & _HALF, a >> 32, b & _HALF, (b >> 32) & _HALF
+    cross = a0 * b1
+    middle = a1 * b0 + (((a0 * b0) >> 32) & _HALF)
+    return a1 * b1 + (middle >> 32) + ((cross >> 32) & _HALF) + (((middle & _HALF) + (cross & _HALF)) >> 32)
+
+
+@compiled
+def _digits_from(place):
+    """64 digits of 2/pi from a place after the point on."""
+    at = (place >> 6) + 1
+    shift = place & 63
+    if shift == 0:
+        return _DIGITS[at]
+    return (_DIGITS[at] << shift) | ((_DIGITS[at + 1] >> (64 - shift)) & ((1 << shift) - 1))
+
+
+@compiled
+def _reduced_far(x):
+    """Reduce a large number by pi/2: only those digits of 2/pi are multiplied that tell the quadrant and the rest.
+
+    The method is that of Payne and Hanek [payne1983]. Returns the quadrant, the rest, and its rounding.
+    """
+    never_inline()
+    bits = bits_of(abs(x))
+    m = (bits & (2**52 - 1)) | 2**52
+    place = (bits >> 52) - 1075 - 2
+    w0, w1, w2 = _digits_from(place), _digits_from(place + 64), _digits_from(place + 128)
+    above = _high_product(m, w2)
+    low = m * w1 + above
+    carry = 1 if (low ^ _SIGN) < (above ^ _SIGN) else 0
+    high = m * w0 + _high_product(m, w1) + carry
+    # the two upper bits are the quadrant, the others a fraction of it: signed, from -1/2 to 1/2
+    part = (high << 2) | ((low >> 62) & 3)
+    quadrant = ((high >> 62) & 3) + (1 if part < 0 else 0)
+    # a part of at most 53 bits, and what is left; near a multiple of pi/2 the first of them is all of it
+    kept = -1 if -(2**52) < part < 2**52 else -2048
+    first = float(part & kept)
+    second = float(part & ~kept) + (float((low >> 9) & (2**53 - 1)) * 2.0**-53 + float(low & 511) * 2.0**-62)
+    f = first + second
+    rest = (first - f) + second
+    f, rest = f * 2.0**-64, rest * 2.0**-64
+    y = f * 1.5707963267948966
+    # what rounding takes from the product [dekker1971]; pi/2 is the sum of three numbers
+    wide = 134217729.0 * f
+    f1 = wide - (wide - f)
+    f2 = f - f1
+    lost = ((f1 * 1.5707963407039642 - y) - f1 * 1.3909067675399456e-08 + f2 * 1.5707963407039642) - (
+        f2 * 1.3909067675399456e-08
+    )
+    r = lost + (rest * 1.5707963267948966 + f * 6.123233995736766e-17)
+    if x < 0.0:
+        return -quadrant, -y, -r
+    return quadrant, y, r
 
 
 @compiled
 def sincos(x):
-    """Sine and cosine of one number; beyond |x| = 1e5 they are left to libm."""
+    """Sine and cosine of one number; NaN for what is not finite."""
     always_inline()
-    if not abs(x) < 1.0e5:
-        return math.sin(x), math.cos(x)
-    shifted, sine, cosine = _reduced(x)
-    quadrant = int(shifted - ROUND) & 3
+    if abs(x) < 1.0e5:
+        shifted, y, low = _reduced(x)
+        quadrant = int(shifted - ROUND)
+    elif abs(x) < math.inf:
+        quadrant, y, low = _reduced_far(x)
+    else:
+        quadrant, y, low = 0, math.nan, math.nan
+    sine, cosine = _series(y, low)
+    quadrant &= 3
     odd = (quadrant & 1) != 0
     s = cosine if odd else sine
     c = sine if odd else cosine
@@ -68,7 +157,8 @@ def sincos(x):
 def lane_sincos(x):
     """The same without a branch, for loops over lanes: within two units up to `LANE_LIMIT`, NaN beyond."""
     always_inline()
-    shifted, sine, cosine = _reduced(x if abs(x) <= LANE_LIMIT else math.nan)
+    shifted, y, low = _reduced(x if abs(x) <= LANE_LIMIT else math.nan)
+    sine, cosine = _series(y, low)
     # the lowest bits of a number as large as ROUND are those of the integer that was added to it
     quadrant = bits_of(shifted)
     odd = (quadrant & 1) != 0

@@ -65,7 +65,8 @@ def plastic_in_space(A, free, target):
     a, c = -free[0] - A[1] * need / A[4], -free[2] - A[7] * need / A[4]
     det, trace, none = tt * ss - ts * ts, tt + ss, 1e-14 * (A[0] + A[4] + A[8])
     t = s = 0.0
-    if det > none * trace:
+    # S has no negative eigenvalue; where it is zero, rounding may make its trace negative
+    if trace > none and det > none * trace:
         t, s = (ss * a - ts * c) / det, (tt * c - ts * a) / det
     elif trace > none:  # it slides in one direction only: the pseudo-inverse
         t, s = (tt * a + ts * c) / trace**2, (ts * a + ss * c) / trace**2

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eig, matrix_balance, orth
 
 # A direction belongs to what the inputs reach if it grows by more than this share of the system's size.
 _REACHED = 1e-9
@@ -79,6 +78,8 @@ def controllability(
 
 
 def _scaled(A: np.ndarray, B: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    from scipy.linalg import matrix_balance
+
     # rounding is no coupling: balanced, it would come to be as large as the rest
     clean = np.where(np.abs(A) > _ROUNDING * np.abs(A).max(initial=0.0), A, 0.0)
     a, (units, _) = matrix_balance(clean, permute=False, separate=True)
@@ -97,6 +98,8 @@ def _margin(a: np.ndarray, b: np.ndarray, value: complex) -> tuple[float, np.nda
 
 def _moved(a: np.ndarray, b: np.ndarray, value: complex) -> np.ndarray:
     """Shares of the states in the mode of an eigenvalue, of several with the same the one that is reached least."""
+    from scipy.linalg import eig, orth
+
     values, vectors = eig(a)
     alike = vectors[:, np.abs(values - value) < _TOGETHER * max(1.0, float(np.abs(values).max()))]
     space = orth(alike, rcond=1e-4)

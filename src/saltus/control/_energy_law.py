@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from pathlib import Path
 
-from saltus import contact
-from saltus._native import CONTROL, Entry, compile_entry, compiled, doubles_from, files_digest, never_inline
+from saltus._native import CONTROL, Entry, compile_entry, compiled, doubles_from, never_inline
 from saltus._sincos import sincos
 from saltus.contact._grip import CLOSED, OPEN, REACHING
 from saltus.contact._unit import CLOSE, RELEASE
@@ -253,5 +251,4 @@ def law(t, x, status, memory, p, data, piece, u, request):
 @lru_cache(maxsize=1)
 def entry() -> Entry:
     """The law as machine code, the same for all robots."""
-    key = files_digest([Path(__file__).parent, Path(contact.__file__).parent])
-    return compile_entry(law, CONTROL, "control-energy", key)
+    return compile_entry(law, CONTROL, "control-energy")

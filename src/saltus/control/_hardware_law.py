@@ -6,10 +6,8 @@ Its numbers and its memory come first; those of the controller behind it follow.
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
-from saltus import contact
-from saltus._native import CONTROL, Entry, bits_of, call_control_at, compile_entry, doubles_from, files_digest
+from saltus._native import CONTROL, Entry, bits_of, call_control_at, compile_entry, doubles_from
 from saltus.control._current import QUANTUM, TOP, told
 from saltus.control._encoder import read_encoders
 from saltus.control._gripper import follow_claws, show_claws, work_claws
@@ -85,8 +83,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
 @lru_cache(maxsize=1)
 def entry() -> Entry:
     """The law as machine code, the same for all robots and all controllers behind it."""
-    key = files_digest([Path(__file__).parent, Path(contact.__file__).parent])
-    return compile_entry(law, CONTROL, "control-hardware", key)
+    return compile_entry(law, CONTROL, "control-hardware")
 
 
 def nothing(t, x, status, memory, p, data, piece, u, request):

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from saltus import contact
 from saltus._native import (
     CONTROL,
     Entry,
@@ -19,7 +17,6 @@ from saltus._native import (
     call_control_at,
     compile_entry,
     compiled,
-    files_digest,
     floats_at,
     floats_in,
     integers_at,
@@ -382,5 +379,4 @@ def law(t, x, status, memory, p, data, piece, u, request):
 @lru_cache(maxsize=1)
 def entry() -> Entry:
     """The law as machine code, the same for all robots."""
-    key = files_digest([Path(__file__).parent, Path(contact.__file__).parent]) + Path(S.__file__).read_text()
-    return compile_entry(law, CONTROL, "control-policy", key)
+    return compile_entry(law, CONTROL, "control-policy")

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._native import function_digest
+from saltus._closure import closure_digest
 from saltus.control._goal_search import least
 from saltus.control._grid import Axis, check_axes
 from saltus.control._protocol import finite
@@ -119,7 +119,7 @@ class Reach:
                 continue
             part = self._seen(part)
             if callable(part):
-                words = function_digest(part, files_too=False)
+                words = closure_digest(part)
             else:
                 words = self._words(part)
             made[name] = UNKNOWN if words is None else hashlib.sha256(words.encode()).hexdigest()[:16]

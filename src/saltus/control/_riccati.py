@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
 
 # A loop decays if it does so by more than this share of the size of A in each second, or of 1 in each period: below
 # that an eigenvalue cannot be told from zero, since rounding parts a double one by the root of what it does to others.
@@ -25,6 +24,8 @@ def longest_period(A: np.ndarray) -> float:
 
 def held(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     """The map of states over a period in which the inputs are held: x' = F x + G u."""
+    from scipy.linalg import expm
+
     n, m = B.shape
     block = np.zeros((n + m, n + m))
     block[:n, :n], block[:n, n:] = A * period, B * period
@@ -39,6 +40,8 @@ def held_cost(
 
     Returns the weights of states, of inputs, and of both together.
     """
+    from scipy.linalg import expm
+
     n, m = B.shape
     size = n + m
     system, weights = np.zeros((size, size)), np.zeros((size, size))
@@ -54,6 +57,8 @@ def held_cost(
 
 def gains(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, period: float | None) -> np.ndarray | None:
     """Gains K of u = -K x with the least cost, or None where there are none that make the system stable."""
+    from scipy.linalg import solve_continuous_are, solve_discrete_are
+
     try:
         if period is None:
             P = solve_continuous_are(A, B, Q, R)

@@ -8,7 +8,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import expm
 
 from saltus.control._function import bind_compiled
 from saltus.engine import Control, Trajectory
@@ -132,6 +131,8 @@ class Track:
         )  # fmt: skip
 
     def _gains(self, arcs: Sequence[_Arc]) -> list[np.ndarray]:
+        from scipy.linalg import expm
+
         system = self.run.system
         Q, P = (np.diag(_weights(system, given, rest)) for given, rest in ((self.weights, 1.0), (self.final, 0.0)))
         limits = np.where(np.isfinite(system.input_limits), system.input_limits, 1.0)

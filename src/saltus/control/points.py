@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from saltus.control.schedule import Schedule
 from saltus.engine import Control
@@ -67,6 +66,8 @@ class Points:
                 list(map(list, zip(row, slope, strict=True))) for row, slope in zip(columns, slopes, strict=False)
             ]
         else:
+            from scipy.interpolate import CubicSpline
+
             spline = CubicSpline(times, columns) if len(times) > 3 else CubicSpline(times, columns, bc_type="natural")
             pieces = [spline.c[::-1, k, :].T.tolist() for k in range(len(times) - 1)]
         pieces.append([[0.0] for _ in range(columns.shape[1])])

@@ -85,11 +85,12 @@ class Schedule:
 
     def bind(self, system: HybridSystem) -> Control:
         starts, table = self._table(system)
-        turning = np.abs(table[:, :, 1:]).any(axis=(0, 2))
+        turning = table[:, :, 1:].any(axis=(0, 2))
+        steps, slopes = ~turning, np.flatnonzero(turning)
         for k in range(table.shape[0]):
-            flat = table[k, ~turning, 0]
+            flat = table[k, steps, 0]
             check_limit(system, k, float(flat[np.abs(flat).argmax()]) if flat.size else 0.0, "schedule")
-            for piece in np.flatnonzero(turning):
+            for piece in slopes:
                 end = starts[piece + 1] - starts[piece] if piece + 1 < len(starts) else np.inf
                 extreme = _extreme(table[k, piece], end)
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
@@ -118,7 +119,7 @@ class Schedule:
             rows = [] if table is not None else _rows(pieces)
         except (TypeError, ValueError, IndexError):
             raise InputError("schedule: starts are times, pieces are rows of polynomial coefficients") from None
-        if starts.ndim != 1 or not starts.size or not np.isfinite(starts).all() or (np.diff(starts) <= 0).any():
+        if starts.ndim != 1 or not starts.size or not np.isfinite(starts).all() or (starts[1:] <= starts[:-1]).any():
             raise InputError(f"schedule: starts must be finite times that increase, got {self.starts!r}")
         if len(pieces) != len(starts):
             raise InputError(f"schedule: {len(starts)} starts need as many pieces, got {len(pieces)}")

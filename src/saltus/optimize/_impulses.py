@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -65,8 +64,7 @@ def kick(move, W, p, h, steps):
 
 @lru_cache(maxsize=1)
 def _kicker() -> tuple[Any, Any]:
-    key = Path(__file__).read_text() + Path(S.__file__).read_text()
-    entry = compile_entry(kick, KICK, "kick", key)
+    entry = compile_entry(kick, KICK, "kick")
     kinds = [ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_float, ctypes.c_int64]
     return ctypes_entry(entry, ctypes.c_int32, kinds), entry
 

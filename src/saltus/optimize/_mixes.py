@@ -74,11 +74,15 @@ class Mixes:
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Lengths under held-out mixes: how many keep a share of the length without any, and how many have none at all."""
+    """Lengths under held-out mixes: how many keep a share of the length without any, and how many have none at all.
+
+    ``refused`` says of each mix under which the run could not start why, by its number; it has no length.
+    """
 
     value: float
     values: np.ndarray
     share: float
+    refused: dict[int, str] = field(default_factory=dict)
 
     @property
     def kept(self) -> float:
@@ -87,7 +91,7 @@ class Robustness:
 
     @property
     def fell(self) -> float:
-        """How often it came to nothing: it fell, or broke a rule while that bound."""
+        """How often it came to nothing: it fell, broke a rule while that bound, or could not start."""
         return float(np.mean(np.isnan(self.values)))
 
     def to_dict(self) -> dict[str, float]:
@@ -98,6 +102,7 @@ class Robustness:
             "share": self.share,
             "kept": self.kept,
             "fell": self.fell,
+            "not_started": len(self.refused),
             "nine_in_ten": float(low),
             "median": float(middle),
         }
@@ -120,7 +125,9 @@ def run_mixes(problem: Problem, trials: list[Trial], mixes: Mixes, **options: An
 
 
 def robustness(problem: Problem, trial: Trial, mixes: Mixes, share: float = 0.9) -> Robustness:
-    """What a trial keeps under mixes; runs that break a rule count as nothing."""
+    """What a trial keeps under mixes; runs that break a rule, or cannot start, count as nothing."""
     batch = run_mixes(problem, [trial], mixes, **EXACTLY)
-    values = np.asarray(problem.lengths(batch), dtype=float)
-    return Robustness(float(values[0]), values[1:], share)
+    if 0 in batch.cases.refused:  # the trial itself, without a mix
+        raise InputError(batch.cases.refused[0])
+    values = np.where(batch.begun, np.asarray(problem.lengths(batch), dtype=float), np.nan)
+    return Robustness(float(values[0]), values[1:], share, {k - 1: why for k, why in batch.cases.refused.items()})
