@@ -54,6 +54,10 @@ class CompileError(SaltusError):
     """A controller, law or model could not be turned into machine code."""
 
 
+class CacheWarning(UserWarning):
+    """The cache of machine code could not be used; the run goes on and costs more time."""
+
+
 def unknown_name(kind: str, given: object, allowed: Iterable[str], owner: str = "") -> UnknownName:
     """Build the error for a name that does not exist, naming the nearest that does."""
     names = sorted(allowed)

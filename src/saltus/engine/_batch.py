@@ -13,8 +13,9 @@ from saltus.engine import _many as M
 from saltus.engine._audit import Audit, Check, energy_limit
 from saltus.engine._cases import Cases
 from saltus.engine._event import event_cause, named
+from saltus.engine._refusals import tally
 from saltus.engine._simulate import simulate
-from saltus.engine._status import RUNNING, STATUSES
+from saltus.engine._status import NOT_STARTED, RUNNING, STATUSES
 from saltus.engine._trajectory import Trajectory
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
@@ -28,8 +29,9 @@ class Batch:
     """The summaries of many runs, a row each; ``run`` makes any of them again with its whole record.
 
     ``options`` are those of `saltus.simulate`; ``figures`` are the user's own; ``errors`` are what
-    controllers raised, by run; ``runs`` are the trajectories, where they were asked for (None where
-    the batch was interrupted before).
+    controllers raised, by run; ``runs`` are the trajectories, where they were requested (None where a run
+    could not start or the batch was interrupted before). A run that could not start has the status
+    ``not_started``, numbers that are NaN, and its reason in ``reasons``.
     """
 
     cases: Cases
@@ -53,7 +55,7 @@ class Batch:
 
     @property
     def system(self) -> HybridSystem:
-        """The system, with the parameters of the first run."""
+        """The system, with the parameters of the first run that could start."""
         return self.cases.system
 
     @property
@@ -73,9 +75,28 @@ class Batch:
 
     @property
     def begun(self) -> np.ndarray:
-        """Whether each run was begun; all are, unless the batch was interrupted."""
-        begun: np.ndarray = self.codes != RUNNING
+        """Whether each run was begun: not where it could not start, nor where the batch was interrupted before."""
+        begun: np.ndarray = (self.codes != RUNNING) & (self.codes != NOT_STARTED)
         return begun
+
+    @cached_property
+    def reasons(self) -> dict[int, str]:
+        """Why each run that could not start, or did not end well, did not: a sentence by its number."""
+        return {k: self._reason(k) for k in np.flatnonzero(~self.good).tolist()}
+
+    def _reason(self, run: int) -> str:
+        if run in self.cases.refused:
+            return self.cases.refused[run]
+        status = STATUSES[int(self.codes[run])]
+        if status.code == RUNNING:
+            return "the batch was stopped before this run began"
+        cause = f": {self.errors[run]!r}" if run in self.errors else ""
+        return f"{self.system.name}: {status.meaning}{cause}; status {status.name!r} at t = {self.t_end[run]:.9g} s"
+
+    @cached_property
+    def reason_counts(self) -> dict[str, int]:
+        """How many runs have each reason, the most frequent first; reasons that differ in numbers alone are one."""
+        return tally(self.reasons.values())
 
     @property
     def t_end(self) -> np.ndarray:
@@ -112,10 +133,10 @@ class Batch:
 
     @cached_property
     def modes(self) -> np.ndarray:
-        """Name of the mode in which each run ended."""
-        return _by_row(
-            self.integers[:, M.R_STATUSES : self._first_event], lambda row: self.system.mode_name(row.tolist())
-        )
+        """Name of the mode in which each run ended; empty where it could not start."""
+        rows = self.integers[:, M.R_STATUSES : self._first_event]
+        names = _by_row(rows, lambda row: self.system.mode_name(row.tolist()))
+        return np.where(self.codes == NOT_STARTED, "", names)
 
     @property
     def steps(self) -> np.ndarray:
@@ -205,8 +226,10 @@ class Batch:
     # -- more of one run --------------------------------------------------------------------
 
     def run(self, run: int) -> Trajectory:
-        """Make one run again, bit by bit the same, with its whole record."""
+        """Make one run again, bit by bit the same, with its whole record; one that could not start is an error."""
         k = self._index(run)
+        if k in self.cases.refused:
+            raise InputError(self.cases.refused[k])
         controller = self.cases.controllers[k]
         return simulate(self.cases.of(k), self.starts[k], controller=controller, raise_errors=False, **self.options)
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from saltus._native import CONTROL, compile_entry, compiled, function_digest
+from saltus._native import CONTROL, compile_entry, compiled
 from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
@@ -173,7 +172,7 @@ def compiled_control(law: Callable[..., Any], **fields: Any) -> Control:
     """A controller written in the compiled subset: ``law(t, x, status, memory, p, data, piece, u, request)``."""
     if law not in _COMPILED:
         name = f"control-{getattr(law, '__name__', 'law')}"
-        _COMPILED[law] = compile_entry(law, CONTROL, name, function_digest(law))
+        _COMPILED[law] = compile_entry(law, CONTROL, name)
     entry = _COMPILED[law]
     return Control(address=entry.place, alive=entry, **fields)
 
@@ -194,9 +193,7 @@ def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression:
             look(t, x, u, p, memory)
             return decide(t, x, status, memory, p, data, piece, u, request)
 
-        digest = function_digest(law)
-        key = None if digest is None else f"{digest}:{source}:{function_digest(seeing)}:{ca.CasadiMeta.version()}"
-        _COMPILED[seen] = compile_entry(seen, CONTROL, f"control-{name}", key)
+        _COMPILED[seen] = compile_entry(seen, CONTROL, f"control-{name}")
         return seen
 
     made: Callable[..., Any] = system.once(f"control {name} of {expression}", make)

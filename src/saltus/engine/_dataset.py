@@ -75,6 +75,7 @@ def batch_dataset(batch: Batch) -> xarray.Dataset:
     m = batch.system.mechanism
     nq = m.nq
     joule = {"units": "J"}
+    reasons = np.array([batch.reasons.get(run, "") for run in range(batch.n)], dtype=str)
     variables = {
         "q": (("run", "coordinate"), batch.states[:, :nq], {"long_name": "last coordinates"}),
         "v": (("run", "velocity"), batch.states[:, nq:], {"long_name": "last velocities"}),
@@ -84,6 +85,7 @@ def batch_dataset(batch: Batch) -> xarray.Dataset:
         "t_end": ("run", batch.t_end, {"units": "s"}),
         "status": ("run", batch.status),
         "good": ("run", batch.good),
+        "reason": ("run", reasons, {"long_name": "why a run could not start or did not end well"}),
         "mode": ("run", batch.modes, {"long_name": "last mode"}),
         "steps": ("run", batch.steps),
         "rejected": ("run", batch.rejected),

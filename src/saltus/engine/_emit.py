@@ -17,8 +17,8 @@ _BINARY = {
     ca.OP_SUB: "{0} - {1}",
     ca.OP_MUL: "{0} * {1}",
     ca.OP_DIV: "{0} / {1}",
-    ca.OP_POW: "{0} ** {1}",
-    ca.OP_CONSTPOW: "{0} ** {1}",
+    ca.OP_POW: "math.pow({0}, {1})",
+    ca.OP_CONSTPOW: "math.pow({0}, {1})",
     ca.OP_FMIN: "min({0}, {1})",
     ca.OP_FMAX: "max({0}, {1})",
     ca.OP_ATAN2: "math.atan2({0}, {1})",
@@ -61,6 +61,9 @@ _UNARY = {
     ca.OP_SIGN: "(1.0 if {0} > 0.0 else (-1.0 if {0} < 0.0 else 0.0))",
     ca.OP_NOT: "(1.0 if {0} == 0.0 else 0.0)",
 }
+
+# Whole powers that are written out.
+_POWERS = {"3.0": "{0} * {0} * {0}", "4.0": "({0} * {0}) * ({0} * {0})"}
 
 # What emitted code calls.
 SCOPE: dict[str, Any] = {"math": math, "sincos": sincos, "where": where}
@@ -106,6 +109,9 @@ class _Tape:
             half = 0 if op == ca.OP_SIN else 1
             return self.add((op, operands[0]), f"a{pair}[{half}]", (pair,))
         names = [f"a{k}" for k in operands]
+        if op in (ca.OP_POW, ca.OP_CONSTPOW) and self.text[operands[1]] in _POWERS:
+            text = _POWERS[self.text[operands[1]]].format(names[0])
+            return self.add((op, *operands), text, operands[:1])
         if op in self.words:
             return self.add((op, *key_operands), self.words[op].format(*names), operands)
         raise CompileError(f"an expression uses operation {op} of CasADi, which saltus cannot compile")

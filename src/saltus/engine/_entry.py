@@ -248,7 +248,7 @@ def stopped(I, D):
             if leads and (I[I[L.STOPS] + unit] >> (L.SLOTS * old + slot)) & 1:
                 place = L.SLOTS * unit + slot
                 if D[I[L.EVENT] + L.E_FIRED] == 0.0 and place < 52:
-                    D[I[L.EVENT] + L.E_FIRED] = 2.0**place
+                    D[I[L.EVENT] + L.E_FIRED] = float(1 << place)
                 D[I[L.EVENT] + L.E_CAUSE] = L.CAUSE_GUARD
                 D[I[L.EVENT] + L.E_GUARD] = place
                 for other in range(I[L.NUNIT]):
@@ -367,6 +367,6 @@ def first_step(I, D):
         scale = D[L.ATOL] + D[L.RTOL] * abs(D[y + i])
         d2 += ((D[kd + i] - D[k + i]) / scale) ** 2
     largest = max(d1, math.sqrt(d2 / n) / h) if h > 0.0 else 0.0
-    bound = (0.01 / largest) ** (1.0 / I[L.ORDER]) if largest > 1e-15 else max(1e-6, 1e-3 * h)
+    bound = math.pow(0.01 / largest, 1.0 / I[L.ORDER]) if largest > 1e-15 else max(1e-6, 1e-3 * h)
     longest = min(100.0 * h, 0.1 * (D[L.T_END] - D[L.T]))
     return min(longest, bound) if bound > 0.0 else h

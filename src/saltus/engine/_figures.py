@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from saltus._native import FIGURES, Entry, compile_entry, function_digest
+from saltus._native import FIGURES, Entry, compile_entry
 from saltus.engine import _layout as L
 from saltus.engine._cases import columns
 from saltus.errors import InputError
@@ -75,7 +75,7 @@ class Figures:
         """The law as machine code."""
         if self.law not in _COMPILED:
             name = f"figures-{getattr(self.law, '__name__', 'law')}"
-            _COMPILED[self.law] = compile_entry(self.law, FIGURES, name, function_digest(self.law))
+            _COMPILED[self.law] = compile_entry(self.law, FIGURES, name)
         return _COMPILED[self.law]
 
 

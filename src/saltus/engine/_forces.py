@@ -241,7 +241,7 @@ def _share(I, D, n, attempt, power):
         i, friction, bears = _borne(I, D, n, unit, largest)
         if i < 0:
             continue
-        factor = 1e-8 * bears / largest if attempt == 0 else max(friction / (bears * worst), 1e-3) ** -power
+        factor = 1e-8 * bears / largest if attempt == 0 else math.pow(max(friction / (bears * worst), 1e-3), -power)
         for k in range(i, i + (3 if I[I[L.KIND] + unit] == SPACE else 1), 2):
             D[I[L.WEIGHT] + k] = max(D[I[L.WEIGHT] + k] * factor, 1e-14)
     return worst

@@ -14,6 +14,9 @@ from saltus.engine._guards import same_time
 from saltus.engine._slides import slip_speed
 from saltus.engine._status import NO_IMPULSE, SINGULAR
 
+# A row that grips leave less than this share of its mobility cannot move.
+IMMOBILE = 1e-12
+
 
 @compiled
 def takes_part(I, unit):
@@ -120,6 +123,14 @@ def _solve_unit(I, D, unit, others):
     nr, row, x, out = I[L.NROW], I[I[L.ROW] + unit], I[L.LAW_IN], I[L.LAW_OUT]
     R, impulse = I[L.REDUCED], I[L.IMPULSE]
     info = I[L.LAW_OUT] + 3 + 3 * unit
+    normal = row + 1 if on_ground(I[I[L.KIND] + unit]) else row
+    if not D[R + normal * nr + normal] > IMMOBILE * D[I[L.W_A] + normal * nr + normal]:
+        # closed grips hold it: what is left of its mobility, and of its velocity, is rounding
+        for r in range(row, row + row_count(I[I[L.KIND] + unit])):
+            D[impulse + r] = 0.0
+        D[info] = D[info + 1] = 1.0
+        D[info + 2] = math.nan
+        return 0.0
     if I[I[L.KIND] + unit] == JOINT:
         needed = -_free_velocity(I, D, unit, row, others) / D[R + row * nr + row]
         upper = I[I[L.TOUCH] + unit] == 2 or I[I[L.STRIKE] + unit] == 2

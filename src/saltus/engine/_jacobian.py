@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
 from saltus._native import pointer_to
@@ -54,12 +53,7 @@ class Sensitivity:
 def coefficient_slopes(system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of the units' coefficients (a block of each) and of the input limits by the parameters."""
     m = system.mechanism
-    groups = [
-        ca.vertcat(*(ca.SX(value) for unit in system.units for value in unit.coefficients), ca.SX.zeros(0)),
-        ca.vertcat(*(ca.SX(actuator.limit) for actuator in m.actuators.values()), ca.SX.zeros(0)),
-    ]
-    function = ca.Function("slopes", [m.p], [ca.densify(ca.jacobian(group, m.p)) for group in groups])
-    flat, limits = (np.array(part, dtype=float) for part in function(system.parameter_values))
+    flat, limits = (np.array(part, dtype=float) for part in system.constant_slopes(system.parameter_values))
     blocks = np.zeros((len(system.units), L.COEFFICIENTS, m.p.numel()))
     start = 0
     for k, unit in enumerate(system.units):

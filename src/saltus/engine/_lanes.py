@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import math
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -20,7 +19,6 @@ from numba import types
 from saltus._native import DOUBLES, INTEGERS, STAGE_OF_LANES, call_stage, compile_entry, ctypes_entry
 from saltus._sincos import lane_sincos
 from saltus.engine._emit import straight_line
-from saltus.engine._program import _SINCOS_KEY
 from saltus.hybrid import HybridSystem, SymbolicMode, symbolic_mode
 
 BLOCK = 64
@@ -126,25 +124,24 @@ def roll(stage, sizes, h, X, P, U, H, W):
     return 0
 
 
-# As it was when this was loaded: a file edited later must not lend its key to code that is older.
-_OWN_SOURCE = Path(__file__).read_text()
-
-
 @lru_cache(maxsize=1)
 def roller() -> tuple[Any, Any]:
     """The compiled `roll` as a Python callable, and what must be kept for it."""
     signature = types.int32(types.int64, INTEGERS, types.float64, *[DOUBLES] * 5)
-    entry = compile_entry(roll, signature, "roll", _OWN_SOURCE)
+    entry = compile_entry(roll, signature, "roll")
     kinds = [ctypes.c_int64, ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * 5]
     return ctypes_entry(entry, ctypes.c_int32, kinds), entry
 
 
+# What emitted stages call.
+SCOPE: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": lane_sincos}
+
+
 @lru_cache(maxsize=64)
 def _compiled_stage(name: str, source: str) -> Any:
-    scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": lane_sincos}
+    scope = dict(SCOPE)
     exec(compile(source, f"<lanes of {name}>", "exec"), scope)
-    key = source + _SINCOS_KEY + ca.CasadiMeta.version()
-    return compile_entry(scope["stage"], STAGE_OF_LANES, f"{name}-lanes", key)
+    return compile_entry(scope["stage"], STAGE_OF_LANES, f"{name}-lanes")
 
 
 def stage_address(system: HybridSystem, statuses: tuple[int, ...], *, lane_parameters: bool) -> int:

@@ -6,15 +6,13 @@ import ctypes
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numba import types
 
-import saltus
 from saltus._native import (
     ADVANCE,
     DOUBLES,
@@ -24,8 +22,7 @@ from saltus._native import (
     PART,
     compile_entry,
     ctypes_entry,
-    files_digest,
-    function_digest,
+    in_any_order,
 )
 from saltus.contact import plastic
 from saltus.contact._unit import GROUND, SPACE
@@ -38,7 +35,7 @@ from saltus.engine._impact import impact_part
 from saltus.engine._loop import advance
 from saltus.engine._many import many
 from saltus.engine._sample import sample
-from saltus.engine._tableau import find_method, step_part, step_source
+from saltus.engine._tableau import find_method, step_part
 from saltus.engine._transition import transition
 from saltus.engine._wide import wide
 from saltus.errors import InputError
@@ -70,22 +67,13 @@ class Program:
         return int(self.kernels[name].place)
 
 
-def _read_sources() -> tuple[str, str]:
-    root = Path(saltus.__file__).parent
-    return files_digest([root / "engine", root / "contact"]), (root / "_sincos.py").read_text()
-
-
-# Read when the code itself is: a file edited later must not lend its key to code that is older.
-_ENGINE_KEY, _SINCOS_KEY = _read_sources()
-
-
 @lru_cache(maxsize=1)
 def engine() -> Engine:
     """The engine, compiled once and cached on disk."""
     i8, size = types.int64, ctypes.c_int64
     sample_signature = types.int64(INTEGERS, DOUBLES, DOUBLES, INTEGERS, DOUBLES, i8, INTEGERS, DOUBLES, i8)
-    made = compile_entry(advance, ADVANCE, "advance", _ENGINE_KEY)
-    sampler = compile_entry(sample, sample_signature, "sample", _ENGINE_KEY)
+    made = compile_entry(advance, ADVANCE, "advance")
+    sampler = compile_entry(sample, sample_signature, "sample")
     return Engine(
         ctypes_entry(made, size, [_POINTER] * 4),
         ctypes_entry(sampler, size, [_POINTER] * 5 + [size] + [_POINTER] * 2 + [size]),
@@ -97,7 +85,7 @@ def engine() -> Engine:
 def transition_entry() -> Any:
     """The compiled transition matrix of a run, as a Python callable; and what keeps it alive."""
     signature = types.int64(INTEGERS, DOUBLES, DOUBLES, DOUBLES, INTEGERS, INTEGERS)
-    made = compile_entry(transition, signature, "transition", _ENGINE_KEY)
+    made = compile_entry(transition, signature, "transition")
     return ctypes_entry(made, ctypes.c_int64, [_POINTER] * 6), made
 
 
@@ -106,7 +94,7 @@ def batch_loop(*, lanes: bool) -> tuple[Any, int, Any]:
     """The loop over many runs as a Python callable, the address of the loop that it calls, and what must stay alive."""
     kinds = [INTEGERS, INTEGERS, DOUBLES, INTEGERS, INTEGERS, DOUBLES, INTEGERS, DOUBLES, INTEGERS, DOUBLES, DOUBLES]
     function, name = (wide, "wide") if lanes else (many, "many")
-    made = compile_entry(function, types.int64(*kinds, types.int64, types.int64), name, _ENGINE_KEY)
+    made = compile_entry(function, types.int64(*kinds, types.int64, types.int64), name)
     call = ctypes_entry(made, ctypes.c_int64, [_POINTER] * len(kinds) + [ctypes.c_int64] * 2)
     return call, engine().entries[0].place, made
 
@@ -115,24 +103,23 @@ def batch_loop(*, lanes: bool) -> tuple[Any, int, Any]:
 def _step(method: str, n: int, carried: bool) -> Any:
     """The step of a method for a number of integrated quantities, with what rounding takes from them or without."""
     tableau = find_method(method)
-    key = _ENGINE_KEY + step_source(tableau, n, carried=carried)
     name = f"{method}-{n}" + ("-carried" if carried else "")
-    return compile_entry(step_part(tableau, n, carried=carried), PART, name, key)
+    return compile_entry(step_part(tableau, n, carried=carried), PART, name)
 
 
 @lru_cache(maxsize=16)
 def _part(function: Any) -> Any:
-    return compile_entry(function, PART, function.__name__.replace("_", "-"), _ENGINE_KEY)
+    return compile_entry(function, PART, function.__name__.replace("_", "-"))
 
 
-def _parts(units: int, guards: int) -> dict[int, int]:
-    """Addresses of the parts of the engine that a system needs; others are not even compiled."""
+def _parts(units: int, guards: int) -> dict[int, Any]:
+    """The parts of the engine that a system needs, by their places; others are not even compiled."""
     needed = {L.FLOW: flow_part}
     if units:
         needed |= {L.CHOOSE: choose_part, L.IMPACT: impact_part}
     if guards:
         needed |= {L.SCREEN: screen_part, L.LOCATE: locate_part}
-    return {place: _part(function).place for place, function in needed.items()}
+    return needed
 
 
 def kernel_sources(system: HybridSystem) -> dict[str, str]:
@@ -252,9 +239,7 @@ def _program_of(system: HybridSystem, write: Callable[[HybridSystem], dict[str, 
                 continue
             scope: dict[str, Any] = {"__name__": __name__, **SCOPE}
             exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
-            kernels[name] = compile_entry(
-                scope[name], KERNEL, f"{system.name}-{name}", source + _SINCOS_KEY + ca.CasadiMeta.version()
-            )
+            kernels[name] = compile_entry(scope[name], KERNEL, f"{system.name}-{name}")
         _PROGRAMS[key] = Program(kernels, sources)
     return _PROGRAMS[key]
 
@@ -292,7 +277,7 @@ def law_address(law: Any, *, in_space: bool = False) -> int:
         raise InputError(f"law {law.name} is for contacts in the plane; those in space need its impulse_in_space")
     if impulse not in _LAWS:
         name = f"law-{law.name}" + ("-in-space" if in_space else "")
-        _LAWS[impulse] = compile_entry(impulse, LAW, name, function_digest(impulse))
+        _LAWS[impulse] = compile_entry(impulse, LAW, name)
     return int(_LAWS[impulse].place)
 
 
@@ -311,14 +296,18 @@ def arenas(
 def _new_arenas(
     system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    made, tableau = program(system), find_method(method)
-    m = system.mechanism
+    m, tableau = system.mechanism, find_method(method)
     nq, nv, nu = m.nq, m.nv, len(m.actuators)
     nunit, nuser = len(system.units), len(system.guards)
     nr, nx = system.first_rows[-1], nq + nv
     ny = nx + 3
     n = ny if integrals else nx
     ng = L.SLOTS * nunit + nuser
+    in_any_order(
+        engine, lambda: program(system), lambda: _step(method, n, integrals),
+        *(partial(_part, function) for function in _parts(nunit, ng).values()),
+    )  # fmt: skip
+    made = program(system)
     sizes = {
         "NQ": nq, "NV": nv, "NU": nu, "NX": nx, "NY": ny, "N": n, "NUNIT": nunit, "NROW": nr,
         "NUSER": nuser, "NGUARD": ng, "NBREAK": breaks, "NRC": tableau.coefficients, "NQUAT": len(m.quaternions),
@@ -375,8 +364,8 @@ def _new_arenas(
         I[place] = made.address(name)
     I[L.NSTAGE], I[L.NEXTRA], I[L.ORDER] = tableau.count, len(tableau.extra_stages), tableau.order
     I[L.STEP] = _step(method, n, integrals).place
-    for place, address in _parts(nunit, ng).items():
-        I[place] = address
+    for place, function in _parts(nunit, ng).items():
+        I[place] = _part(function).place
     if nunit:
         I[L.TERMS] = made.address("terms")
         I[L.PLASTIC] = law_address(plastic())

@@ -56,7 +56,7 @@ def watch(I, D, t, h):
     work, damping, friction = D[yn + nx], D[yn + nx + 1], D[yn + nx + 2]
     if D[L.CLOSES] > 0.0 and D[L.RTOL] > 1.001 * TIGHTEST:
         residual = D[e] + D[e + 1] + D[L.LOST] - D[L.BALANCE] - work + damping + friction
-        allowed = D[L.CLOSES] * (0.35 - 0.15 * 0.5 ** I[L.TIGHTER])
+        allowed = D[L.CLOSES] * (0.35 - 0.15 * math.pow(0.5, I[L.TIGHTER]))
         if abs(residual) > max(allowed, ROUNDINGS * max(D[L.LARGEST], D[e])):
             D[L.ATOL] *= max(0.1, TIGHTEST / D[L.RTOL])
             D[L.RTOL] = max(0.1 * D[L.RTOL], TIGHTEST)
@@ -103,7 +103,7 @@ def open_event(I, D, t, guard, cause):
     fired = 0.0
     for slot in range(min(I[L.NGUARD], 52)):
         if I[I[L.FIRED] + slot] == 1 and counts(I, slot):
-            fired += 2.0**slot
+            fired += float(1 << slot)
     D[E + L.E_FIRED] = fired
     energies(I, D, t, I[L.Y])
     D[E + L.E_KINETIC] = D[I[L.ENERGIES]]

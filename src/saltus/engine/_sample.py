@@ -8,10 +8,13 @@ from saltus.engine import _layout as L
 from saltus.engine._flow import energies, flow, unit_length
 from saltus.engine._forces import make_plan
 from saltus.engine._guard_values import kinematics
-from saltus.engine._slides import aim
+from saltus.engine._slides import aim, slip_speed
 from saltus.engine._tableau import dense_at
 
 PLACES, STATES, EVERYTHING = range(3)
+
+# Slower than this share of its speed in the middle of a step, a slip in space has no direction of its own: it ends.
+STOPPING = 1e-3
 
 
 @compiled
@@ -66,12 +69,14 @@ def sample(I, D, steps, index, fraction, count, statuses, out, what):
             make_plan(I, D)
         y = I[L.Y]
         if I[L.NSLIDE] > 0:
-            # a slip that has only just begun has the direction that it will have
+            # a slip that has only just begun has the direction that it will have, one that ends that which it had
             dense_at(steps, row + L.S_VECTORS + nu, n, vectors, 0.5, D, y, n)
             kinematics(I, D, t, y)
             for unit in range(nunit):
                 if I[I[L.KIND] + unit] == SPACE:
                     aim(I, D, unit, I[L.GAP_V], 0.0)
+                    slide = I[L.SLIDE] + 4 * unit
+                    D[slide + 2], D[slide + 3] = 0.0, STOPPING * slip_speed(I, D, unit, I[L.GAP_V])
         for i in range(ny):
             D[y + i] = out[start + i]
         for i in range(nu):

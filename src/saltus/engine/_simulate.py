@@ -36,20 +36,26 @@ ENERGY_TOLERANCE, HELD_UP_TO = 1e-10, 1e-10
 
 def bind(controller: Any, system: HybridSystem) -> Control:
     """A controller in the form that the loop calls; a bare function is sampled every millisecond."""
+    check_controller(controller)
     if controller is None:
         return Control()
-    if isinstance(controller, type):
-        raise InputError(f"{controller.__name__} is a kind of controller; give one of it: {controller.__name__}(...)")
     if hasattr(controller, "bind"):
         bound = controller.bind(system)
         if not isinstance(bound, Control):
             raise InputError(f"bind of {controller!r} must return a Control, got {bound!r}")
-        if not np.isfinite(bound.breaks).all() or (np.diff(bound.breaks) <= 0).any():
+        breaks = bound.breaks
+        if breaks.size and not (np.isfinite(breaks).all() and (breaks[1:] > breaks[:-1]).all()):
             raise InputError(f"breaks of a controller must be finite times that increase, got {list(bound.breaks)}")
         return bound
-    if callable(controller):
-        return python_control(controller, system, L.SAMPLED, 1e-3, 8)
-    raise InputError(f"a controller is a function or has a bind method, got {controller!r}")
+    return python_control(controller, system, L.SAMPLED, 1e-3, 8)
+
+
+def check_controller(controller: Any) -> None:
+    """Refuse what is no controller, whatever the system is."""
+    if isinstance(controller, type):
+        raise InputError(f"{controller.__name__} is a kind of controller; give one of it: {controller.__name__}(...)")
+    if controller is not None and not hasattr(controller, "bind") and not callable(controller):
+        raise InputError(f"a controller is a function or has a bind method, got {controller!r}")
 
 
 def simulate(
@@ -118,11 +124,8 @@ def simulate(
     check_energy_tolerance(energy_tolerance)
     x0 = system.state(state)
     control = bind(controller, system)
-    gaps, own = system.kinematics(start, x0) if system.units or system.guards else (np.zeros(0), np.zeros(0))
     statuses = system.start_statuses(mode)
-    _check_start(system, gaps, own)
-    _check_grips(system, statuses, x0)
-    check_slips(system, x0)
+    own = check_one_start(system, start, x0, statuses)
     if control.check_start is not None:
         control.check_start(x0, statuses, system.parameter_values)
     integrals = counts_work(system, control)
@@ -194,6 +197,15 @@ def _check_numbers(
             raise InputError(f"{name} must be a positive whole number, got {limit!r}")
 
 
+def check_one_start(system: HybridSystem, start: float, x0: np.ndarray, statuses: list[int]) -> np.ndarray:
+    """Refuse a start that no run may have; the values of all guards there."""
+    gaps, own = system.kinematics(start, x0) if system.units or system.guards else (np.zeros(0), np.zeros(0))
+    _check_start(system, gaps, own)
+    _check_grips(system, statuses, x0)
+    check_slips(system, x0)
+    return own
+
+
 def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> None:
     """Refuse a start that is inside the ground, behind a wall, beyond a stop or beyond a terminal guard."""
     for unit, gap in zip(system.units, gaps, strict=True):
@@ -206,13 +218,15 @@ def _check_start(system: HybridSystem, gaps: np.ndarray, own: np.ndarray) -> Non
             )
     for guard, value in zip(system.guards, own, strict=True):
         if guard.action != "ignore" and not math.isfinite(value):
-            raise InputError(f"start of {system.name}: guard {guard.name!r} ({guard.about}) is not a number there")
+            raise InputError(f"start of {system.name}: guard {_described(guard)} is not a number there")
         wrong = value < 0 if guard.direction == "down" else value > 0
         if guard.action == "terminal" and guard.direction != "both" and wrong:
             rule = "not be negative" if guard.direction == "down" else "not be positive"
-            raise InputError(
-                f"start of {system.name} violates {guard.name!r} ({guard.about}): {value:.6g}, must {rule}"
-            )
+            raise InputError(f"start of {system.name} violates {_described(guard)}: {value:.6g}, must {rule}")
+
+
+def _described(guard: Any) -> str:
+    return f"{guard.name!r} ({guard.about})" if guard.about else repr(guard.name)
 
 
 def _check_grips(system: HybridSystem, statuses: list[int], x0: np.ndarray) -> None:

@@ -18,10 +18,11 @@ from saltus._native import pointer_to
 from saltus.engine import _layout as L
 from saltus.engine import _many as M
 from saltus.engine._batch import Batch
-from saltus.engine._cases import Cases, read_cases
+from saltus.engine._cases import Cases
 from saltus.engine._control import Control
 from saltus.engine._figures import Figures, at_the_end, expressions_of
 from saltus.engine._program import arenas, batch_loop, coefficient_places
+from saltus.engine._read_cases import read_cases
 from saltus.engine._simulate import (
     _check_numbers,
     _fill,
@@ -30,6 +31,7 @@ from saltus.engine._simulate import (
     counts_work,
     energy_held,
 )
+from saltus.engine._status import NOT_STARTED, RUNNING
 from saltus.engine._tableau import find_method
 from saltus.engine._trajectory import Trajectory
 from saltus.engine._wide import WIDTH, block_size, lane_kernels
@@ -71,6 +73,10 @@ def simulate_many(
     How many is told by whatever is given for each run; the rest holds for all. Each run is, bit by
     bit, that of `simulate` with the same options; or, made in lanes, the same but for rounding.
 
+    A run that cannot start (a start below the ground, a negative mass, an input beyond its limit) has the status
+    ``not_started`` and its reason in ``batch.reasons``; the others are, bit by bit, those of the batch without it. What
+    is given for all runs and is not allowed is an error, as is a name that does not exist, before any work.
+
     Parameters
     ----------
     states
@@ -107,22 +113,53 @@ def simulate_many(
     _check_numbers(start, until, rtol, atol, max_step, None, None, max_steps, max_events)
     _check_choices(events_kept, keep, threads)
     check_energy_tolerance(energy_tolerance)
+    find_method(method)
     options = {
         "until": until, "start": start, "rtol": rtol, "atol": atol, "method": method, "max_step": max_step,
         "max_steps": max_steps, "max_events": max_events, "mode": mode, "energy_tolerance": energy_tolerance,
     }  # fmt: skip
     law, names, at_end = _read_figures(system, figures)
     cases = read_cases(system, states, parameters, controllers, start, mode)
-    work = _Work(cases, options, events_kept, law, lanes=_choose_lanes(cases, lanes, energy_tolerance))
-    threads = min(threads or _cores(), len(cases))
-    with _interrupts_noted(work.stop) as noted:
-        _spread(work, len(cases), _chunk(len(cases), threads, work.lanes), threads, progress)
-    batch = work.batch(names)
-    if at_end is not None:
-        batch = replace(batch, figures=at_the_end(at_end, names, batch.t_end, batch.states, cases.parameters))
+    able = cases.started()
+    lanes = _choose_lanes(able, lanes, energy_tolerance)
+    threads = min(threads or _cores(), max(1, len(able)))
+    noted: list[int] = []
+    if len(able):
+        work = _Work(able, options, events_kept, law, lanes=lanes)
+        with _interrupts_noted(work.stop) as noted:
+            _spread(work, _chunks(len(able), threads, lanes=lanes), threads, _of_all(progress, cases))
+        batch = work.batch(cases)
+    else:
+        batch = Batch(cases, options, events_kept, *_room(cases, events_kept, law))
+        if progress is not None:
+            progress(len(cases), len(cases))
+    batch = replace(batch, figures=_figures(batch, names, law, at_end))
     if noted:
         raise BatchInterrupted(_told(batch), batch)
     return _with_records(batch, threads, progress) if keep == "records" else batch
+
+
+def _of_all(progress: Callable[[int, int], None] | None, cases: Cases) -> Callable[[int, int], None] | None:
+    """Progress of the runs that can start, counted among all."""
+    count, refused = len(cases), len(cases.refused)
+    return None if progress is None else lambda made, of: progress(refused + made, count)
+
+
+def _room(cases: Cases, kept: int, law: Figures | None) -> tuple[np.ndarray, np.ndarray]:
+    """What runs leave that have not started."""
+    counts = np.zeros((len(cases), M.integers_left(len(cases.system.units), kept)), dtype=np.int64)
+    counts[:, M.R_CODE] = NOT_STARTED
+    nx, size = cases.states.shape[1], law.size if law else 0
+    return counts, np.full((len(cases), M.doubles_left(nx, kept, size)), np.nan)
+
+
+def _figures(batch: Batch, names: list[str], law: Figures | None, at_end: Any) -> dict[str, np.ndarray]:
+    """The user's own numbers, by name: what the law left, or functions of the last states."""
+    if at_end is not None:
+        found = at_the_end(at_end, names, batch.t_end, batch.states, batch.cases.parameters)
+        return {name: np.where(batch.begun, values, np.nan) for name, values in found.items()}
+    first = M.R_STATE + batch.starts.shape[1] + batch.events_kept
+    return {name: batch.doubles[:, first + k] for k, name in enumerate(names)} if law is not None else {}
 
 
 def _check_choices(kept: Any, keep: Any, threads: Any) -> None:
@@ -136,7 +173,7 @@ def _check_choices(kept: Any, keep: Any, threads: Any) -> None:
 
 def _choose_lanes(cases: Cases, wanted: bool | None, held: float | None) -> bool:
     """Whether the runs can, and shall, be made side by side."""
-    possible = not cases.system.units and not any(_integrals(cases, control) for control in cases.distinct)
+    possible = not any(_integrals(cases, control) for control in (Control(), *cases.distinct))
     if held is not None and math.isfinite(held):
         if wanted:
             raise InputError("lanes hold no energy_tolerance: leave out one of them")
@@ -162,7 +199,7 @@ class _Work:
     """All memory of a batch: the template, what is put into it for each run, and what the runs leave."""
 
     def __init__(self, cases: Cases, options: dict[str, Any], kept: int, law: Figures | None, *, lanes: bool):
-        self.cases, self.options, self.kept, self.lanes = cases, options, kept, lanes
+        self.cases, self.options, self.kept, self.law, self.lanes = cases, options, kept, law, lanes
         self.I, self.D, differing = _template(cases, options)
         integers, doubles = _own(cases, self.I, differing, options["start"])
         self.integers = np.ascontiguousarray(np.column_stack([values for _, values in integers]), dtype=np.int64)
@@ -170,7 +207,8 @@ class _Work:
         self.places = np.concatenate([place for place, _ in (*integers, *doubles)]).astype(np.int64)
         count, size = len(cases), law.size if law else 0
         self.counts = np.zeros((count, M.integers_left(len(cases.system.units), kept)), dtype=np.int64)
-        self.results = np.full((count, M.doubles_left(int(self.I[L.NX]), kept, size)), np.nan)
+        # the threads fill it before use: what they touch first is theirs
+        self.results = np.empty((count, M.doubles_left(int(self.I[L.NX]), kept, size)))
         self.call, address, self.alive = batch_loop(lanes=lanes)
         entry = law.entry() if law else None
         self.head = np.array(
@@ -215,18 +253,25 @@ class _Work:
         arguments = [*self.shared, *(pointer_to(array[_APART:]) for array in own)]
 
         def task(first: int, last: int, memory: Any = own) -> int:
+            self.results[first:last] = np.nan
             return int(self.call(*arguments, first, last))
 
         return task
 
-    def batch(self, names: list[str]) -> Batch:
-        """The summaries so far."""
-        first = M.R_STATE + int(self.I[L.NX]) + self.kept
-        figures = {name: self.results[:, first + k] for k, name in enumerate(names)} if self.head[M.LAW] else {}
+    def batch(self, cases: Cases) -> Batch:
+        """The summaries so far, in their places among all cases."""
+        if self.stopped:  # no thread has filled what was not begun
+            self.results[self.counts[:, M.R_CODE] == RUNNING] = np.nan
         errors = {}
         if any(control.failure is not None for control in self.cases.distinct):
             errors = {k: c.failure for k, c in enumerate(self.cases.controls) if c.failure is not None}
-        return Batch(self.cases, self.options, self.kept, self.counts, self.results, figures, errors)
+        counts, results = self.counts, self.results
+        if cases.refused:
+            rows = cases.possible
+            counts, results = _room(cases, self.kept, self.law)
+            counts[rows], results[rows] = self.counts, self.results
+            errors = {int(rows[k]): error for k, error in errors.items()}
+        return Batch(cases, self.options, self.kept, counts, results, {}, errors)
 
 
 def _template(cases: Cases, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -299,24 +344,33 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _chunk(count: int, threads: int, lanes: bool) -> int:
-    """Runs that a thread makes in one call: few enough that all threads end at nearly the same time."""
-    if lanes:  # and enough to keep the lanes full
-        return max(WIDTH, min(512, count // (threads * 16)))
-    return max(1, min(64, count // (threads * 32)))
+def _chunks(count: int, threads: int, *, lanes: bool) -> list[tuple[int, int]]:
+    """Ranges of runs that a thread makes in one call: long ones first, then short ones, so that all end together.
+
+    Lanes are full in long ranges only.
+    """
+    least, most = (WIDTH, 2048) if lanes else (1, 256)
+    first, made = 0, []
+    while first < count:
+        last = min(count, first + max(least, min(most, (count - first) // (4 * threads))))
+        made.append((first, last))
+        first = last
+    return made
 
 
-def _spread(work: Any, count: int, chunk: int, threads: int, progress: Callable[[int, int], None] | None) -> None:
+def _spread(
+    work: Any, chunks: list[tuple[int, int]], threads: int, progress: Callable[[int, int], None] | None
+) -> None:
     """Give chunks of runs to threads as these become free, until all are made or the work is stopped."""
-    begins = iter(range(0, count, chunk))
+    coming, count = iter(chunks), chunks[-1][1]
     made: list[int] = []
 
     def thread() -> None:
         task = work.task()
-        for first in begins:
+        for first, last in coming:
             if work.stopped:
                 return
-            made.append(task(first, min(first + chunk, count)))
+            made.append(task(first, last))
 
     with ThreadPoolExecutor(threads, thread_name_prefix="saltus") as pool:
         futures = [pool.submit(thread) for _ in range(threads)]
@@ -371,7 +425,8 @@ class _Records:
     def task(self) -> Callable[[int, int], int]:
         def task(first: int, last: int) -> int:
             for k in range(first, last):
-                self.runs[k] = self.batch.run(k)
+                if k not in self.batch.cases.refused:
+                    self.runs[k] = self.batch.run(k)
             return last - first
 
         return task
@@ -380,7 +435,7 @@ class _Records:
 def _with_records(batch: Batch, threads: int, progress: Callable[[int, int], None] | None) -> Batch:
     records = _Records(batch)
     with _interrupts_noted(records.stop) as noted:
-        _spread(records, batch.n, 1, threads, progress)
+        _spread(records, [(k, k + 1) for k in range(batch.n)], threads, progress)
     kept = replace(batch, runs=records.runs)
     if noted:
         raise BatchInterrupted(_told(kept), kept)

@@ -8,12 +8,9 @@ watched. Loops over a row become vector instructions.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -22,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from saltus._native import FLOATS, always_inline, compile_entry, compiled, ctypes_entry, function_digest
+from saltus._native import FLOATS, always_inline, compile_entry, compiled, ctypes_entry
 from saltus.engine._emit import straight_line
 from saltus.engine._reduced import Reduced
 from saltus.errors import InputError
@@ -53,9 +50,6 @@ def call_move(typingctx, address, W, p, h, steps):  # type: ignore[no-untyped-de
 METHODS = ("leapfrog", "euler")
 
 single = np.float32
-
-# As it was when this was loaded.
-_OWN_SOURCE = Path(__file__).read_text()
 
 _NUMBER = re.compile(r"(?<![\w.])(\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+)")
 
@@ -115,9 +109,9 @@ class Block:
     """The compiled motion of a block of lanes of one mode towards one aim."""
 
     def __init__(self, mode: Reduced, aim: Aim, method: str, *, stops: bool = True):
-        source, scope, key = _source(mode, aim, method, stops=stops)
+        source, scope = _source(mode, aim, method, stops=stops)
         exec(compile(source, f"<lanes of {mode.system.name}>", "exec"), scope)
-        self._entry = compile_entry(scope["move"], MOVE, f"{mode.system.name}-single", key)
+        self._entry = compile_entry(scope["move"], MOVE, f"{mode.system.name}-single")
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_float, ctypes.c_int64]
         self.move = ctypes_entry(self._entry, ctypes.c_int32, kinds)
 
@@ -127,12 +121,11 @@ class Block:
         return self._entry.place
 
 
-def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, dict[str, Any], str | None]:
-    """Python source of ``move``, what it names, and the key of its machine code."""
+def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, dict[str, Any]]:
+    """Python source of ``move``, and what it names."""
     if mode.u.numel() != 1:
         raise InputError(f"{mode.system.name}: lanes of two coordinates have one input, not {mode.u.numel()}")
     scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos_single, "single": single}
-    keys: list[str | None] = [_OWN_SOURCE, ca.CasadiMeta.version()]
     outputs = [mode.acceleration]
     ends = mode.stops if stops else ()
     for which, lower, upper in ends:
@@ -145,15 +138,15 @@ def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, 
     goal = results[-1]
     if callable(aim.goal):
         goal = "goal(q0, q1, v0, v1)"
-        keys.append(_add(scope, "goal", aim.goal))
+        scope["goal"] = compiled(aim.goal)
     body = _step(lines, results, [which for which, *_ in ends], goal, method)
     if aim.watched is not None:
         watched = results[2 + 4 * len(ends)]
         body += [f"peak = {_at(PEAK)}", f"{_at(PEAK)} = peak if stay else max(peak, {watched})"]
     begins: list[str] = []
     if aim.cost is not None:
-        begins = _only(mode, aim, aim.cost, "cost", COST, scope, keys)
-    worth = _only(mode, aim, aim.worth, "worth", WORTH, scope, keys)
+        begins = _only(mode, aim, aim.cost, "cost", COST, scope)
+    worth = _only(mode, aim, aim.worth, "worth", WORTH, scope)
     read = sorted({int(k) for line in (*body, *worth, *begins) for k in re.findall(r"\bp(\d+)\b", line)})
     source = [
         "def move(W, p, h, steps):",
@@ -171,26 +164,16 @@ def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, 
         *(f"            {line}" for line in worth),
         "    return 0",
     ]
-    text = "\n".join(source) + "\n"
-    return text, scope, None if None in keys else ":".join([text, *(key or "" for key in keys)])
+    return "\n".join(source) + "\n", scope
 
 
-def _only(
-    mode: Reduced, aim: Aim, what: Any, name: str, row: int, scope: dict[str, Any], keys: list[str | None]
-) -> list[str]:
+def _only(mode: Reduced, aim: Aim, what: Any, name: str, row: int, scope: dict[str, Any]) -> list[str]:
     """Lines that put one number of a lane's state into a row: an expression, or a function by a name."""
     if callable(what):
-        keys.append(_add(scope, name, what))
+        scope[name] = compiled(what)
         return [*_load(), f"{_at(row)} = {name}(q0, q1, v0, v1)"]
     lines, (result,) = _lines(mode, aim, ca.SX(what))
     return [*_load(), *lines, f"{_at(row)} = {result}"]
-
-
-def _add(scope: dict[str, Any], name: str, function: Callable[..., Any]) -> str | None:
-    """Let compiled code call a function by a name; its digest."""
-    scope[name] = compiled(function)
-    digest = function_digest(function)
-    return None if digest is None else hashlib.sha256(digest.encode()).hexdigest()
 
 
 def _at(row: int) -> str:

@@ -24,7 +24,8 @@ from dataclasses import dataclass
     EVENT_LIMIT,
     STALLED,
     INTERRUPTED,
-) = range(19)
+    NOT_STARTED,
+) = range(20)
 
 
 @dataclass(frozen=True)
@@ -59,5 +60,6 @@ STATUSES = {
         Status(EVENT_LIMIT, "event_limit", "the limit on the number of events was reached"),
         Status(STALLED, "stalled", "events follow each other without time going on"),
         Status(INTERRUPTED, "interrupted", "stopped by the user"),
+        Status(NOT_STARTED, "not_started", "the run could not start"),
     )
 }

@@ -383,13 +383,19 @@ def _step_alone(head, I, D, events, counts, results, run, sizes, nx, kept):
 # -- compiled ---------------------------------------------------------------------------------
 
 
+# What emitted code of lanes calls.
+SCOPE: dict[str, Any] = {
+    "__name__": __name__, "math": math, "sincos": lane_sincos, "call_lanes": call_lanes, "clear": clear, "grown": grown,
+    "shrunk": shrunk, "resolved": resolved, "ulp": ulp,
+}  # fmt: skip
+
+
 @lru_cache(maxsize=64)
-def _compiled(name: str, function: str, source: str, key: str) -> Any:
-    scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": lane_sincos, "call_lanes": call_lanes}
-    scope |= {"clear": clear, "grown": grown, "shrunk": shrunk, "resolved": resolved, "ulp": ulp}
+def _compiled(name: str, function: str, source: str) -> Any:
+    scope = dict(SCOPE)
     exec(compile(source, f"<{function} of lanes of {name}>", "exec"), scope)
     signature = STEP_OF_LANES if function == "step" else LANES
-    return compile_entry(scope[function], signature, f"{name}-lanes-{function}", source + key)
+    return compile_entry(scope[function], signature, f"{name}-lanes-{function}")
 
 
 def lane_kernels(system: HybridSystem, method: str, *, own: bool) -> dict[int, Any]:
@@ -399,15 +405,12 @@ def lane_kernels(system: HybridSystem, method: str, *, own: bool) -> dict[int, A
 
 
 def _lane_kernels(system: HybridSystem, method: str, *, own: bool) -> dict[int, Any]:
-    from saltus.engine._program import _ENGINE_KEY, _SINCOS_KEY
-
     nx, guards, tableau = system.dynamics.x.numel(), len(system.guards), find_method(method)
-    key = _SINCOS_KEY + ca.CasadiMeta.version()
     accept = accept_source(system, tableau, own=own)
     step = step_source(tableau, nx, guards, system.dynamics.p.numel() if own else 0)
     return {
-        LANE_FLOW: _compiled(system.name, "flow", flow_source(system, own=own), key),
-        LANE_WATCH: _compiled(system.name, "watch", watch_source(system, own=own), key),
-        LANE_ACCEPT: _compiled(system.name, "accept", accept, key + _ENGINE_KEY),
-        LANE_STEP: _compiled(method, "step", step, key),
+        LANE_FLOW: _compiled(system.name, "flow", flow_source(system, own=own)),
+        LANE_WATCH: _compiled(system.name, "watch", watch_source(system, own=own)),
+        LANE_ACCEPT: _compiled(system.name, "accept", accept),
+        LANE_STEP: _compiled(method, "step", step),
     }

@@ -144,7 +144,7 @@ class _Change:
     kind: str
 
 
-def possible(system: HybridSystem, *, by_unit: bool = False) -> ModeGraph:
+def mode_graph(system: HybridSystem, *, by_unit: bool = False) -> ModeGraph:
     """Every mode that is possible with the system's present parameters, and every change between them.
 
     Units know no geometry: of what they allow, a mechanism may not be able to do all. A guard that

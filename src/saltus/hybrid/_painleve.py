@@ -13,7 +13,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import minimize
 
 from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
@@ -185,6 +184,8 @@ def _least(
     values: np.ndarray, X: np.ndarray, Y: np.ndarray, axes: Sequence[tuple[str, np.ndarray]], at: Any, measure: Any
 ) -> Posture:
     """The least value of all possible postures: that of the best cell, made smaller within and around it."""
+    from scipy.optimize import minimize
+
     k = int(values.argmin())
     spans = [(float(axis[1][0]), float(axis[1][-1])) for axis in axes]
     step = [float(np.diff(axis[1]).max()) for axis in axes]

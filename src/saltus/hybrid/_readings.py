@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import null_space
 
 from saltus.errors import InputError
 from saltus.hybrid._closed import REST
@@ -74,6 +73,8 @@ def state_by_readings(
     coordinates and velocities that are ``kept`` stay as they are. What is on the ground at the start stays on it, and
     rolls or stands there. Of what is told, the names in ``given``, or all, are the user's, and give way to nothing.
     """
+    from scipy.linalg import null_space
+
     m, p = system.mechanism, system.parameter_values
     names, given = list(m.readings), list(told if given is None else given)
     functions = system.once("reading_functions", lambda: _functions(system))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,9 @@ from saltus.mechanism._welded import welded, whole
 
 ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
+
+# What a system has made of its mechanism and units alone, whatever the values of its parameters.
+_WITHOUT_VALUES = {"first_rows", "_constants", "_welded"}
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,7 @@ class HybridSystem:
     stops: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        given = dict(self.values)
-        full = {}
-        for name, parameter in self.mechanism.parameters.items():
-            full[name] = parameter.check(given.pop(name, parameter.value))
-        for name in given:
-            raise unknown_name("parameter", name, self.mechanism.parameters, self.name)
+        full = self._checked(self.values)
         names = [unit.name for unit in self.units] + [guard.name for guard in self.guards]
         if len(set(names)) != len(names):
             raise InputError(f"{self.name}: units and guards must have different names, got {names}")
@@ -106,6 +104,15 @@ class HybridSystem:
                     f"{self.name}'s {unit.name}: ground, friction, stops, holds and law may depend on parameters only"
                 )
         self._check_constants()
+
+    def _checked(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Values of all parameters, from those of some."""
+        given, full = dict(values), {}
+        for name, parameter in self.mechanism.parameters.items():
+            full[name] = parameter.check(given.pop(name, parameter.value))
+        for name in given:
+            raise unknown_name("parameter", name, self.mechanism.parameters, self.name)
+        return full
 
     @property
     def name(self) -> str:
@@ -167,7 +174,12 @@ class HybridSystem:
 
     def with_parameters(self, /, **values: float) -> HybridSystem:
         """The same system with other values of some parameters."""
-        return self._changed(values={**self.values, **values})
+        made = object.__new__(type(self))  # what does not depend on values was checked when this system was made
+        kept = {one.name for one in fields(self)} | _WITHOUT_VALUES
+        made.__dict__.update({name: thing for name, thing in self.__dict__.items() if name in kept})
+        made.__dict__.update(values=self._checked({**self.values, **values}), derived=self.derived)
+        made._check_constants()
+        return made
 
     def with_start(self, start: Mapping[str, Any]) -> HybridSystem:
         """The same system with another default start."""
@@ -419,6 +431,20 @@ class HybridSystem:
             [actuator.limit for actuator in m.actuators.values()],
         ]
         return ca.Function("constants", [m.p], [ca.vertcat(*map(ca.SX, group)) for group in groups])
+
+    @property
+    def constant_slopes(self) -> Any:
+        """Derivatives of the coefficients of all units, and of the input limits, as functions of the parameters."""
+        units, function = self.derived.get("constant slopes", (None, None))
+        if units is not self.units:  # systems that differ in their laws share what was derived
+            m = self.mechanism
+            groups = [
+                ca.vertcat(*(ca.SX(value) for unit in self.units for value in unit.coefficients), ca.SX.zeros(0)),
+                ca.vertcat(*(ca.SX(actuator.limit) for actuator in m.actuators.values()), ca.SX.zeros(0)),
+            ]
+            function = ca.Function("slopes", [m.p], [ca.densify(ca.jacobian(group, m.p)) for group in groups])
+            self.derived["constant slopes"] = (self.units, function)
+        return function
 
     @cached_property
     def _welded(self) -> dict[str, tuple[str, ...]]:

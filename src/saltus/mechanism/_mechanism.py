@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
@@ -48,6 +49,12 @@ class Parameter:
         if not number <= self.upper:
             raise InputError(f"parameter {self.name!r} must be at most {self.upper:g}{unit}, not {number:g}")
         return number
+
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        """Which of many values `check` would take."""
+        good = ~np.isnan(values) if self.infinite else np.isfinite(values)
+        good &= (values >= self.lower) & (values <= self.upper)
+        return good & (values > self.lower) if self.strict else good
 
 
 @dataclass(frozen=True)
