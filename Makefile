@@ -7,13 +7,26 @@ READY := $(VENV)/.ready
 WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test test-bits test-processors check bench format clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests
+
+# Whether compiled code gives the same bits on a generic processor and on one of the other maker.
+test-bits: $(READY)
+	for setting in generic other; do \
+	    $(BIN)/python tests/processors.py $$setting $(BIN)/python -m pytest -q -n $(WORKERS) tests/test_bits.py || exit 1; \
+	done
+
+# The whole suite on this processor, on a generic one without FMA and AVX, and on one of the other maker.
+test-processors: $(READY)
+	for setting in host generic other; do \
+	    $(BIN)/python tests/processors.py $$setting \
+	        $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests || exit 1; \
+	done
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -126,12 +126,12 @@ def report(count: int = COUNT) -> str:
     # like for like first: the methods that both use if nothing is said
     for one, rival in ((default, theirs[0]), (fastest, min(theirs, key=lambda r: r.seconds))):
         gain = rival.seconds / one.seconds
-        targets.append([f"{one.name}, faster than {rival.name}, times", "at least 500", ratio(gain), _met(gain >= 500)])
+        targets.append([f"{one.name}, faster than {rival.name}, times", "at least 500", ratio(gain), met(gain >= 500)])
     if cores > 1:
         for k, method in enumerate(SALTUS_METHODS):
             second = ours[len(threads) * k].seconds / ours[len(threads) * k + 1].seconds
-            targets.append([f"second core, {method}, times", "at least 1.7", ratio(second), _met(second >= 1.7)])
-    targets.append(["same bits by any number of threads", "yes", "yes" if same else "no", _met(same)])
+            targets.append([f"second core, {method}, times", "at least 1.7", ratio(second), met(second >= 1.7)])
+    targets.append(["same bits by any number of threads", "yes", "yes" if same else "no", met(same)])
     return "\n\n".join(
         [
             "## Many short runs",
@@ -146,7 +146,7 @@ def _number(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
-def _met(yes: bool) -> str:
+def met(yes: bool) -> str:
     return "yes" if yes else "no"
 
 

@@ -79,7 +79,7 @@ def by_scalar_kernel() -> Callable[[], np.ndarray]:
     """A compiled loop around the kernel that `simulate` uses."""
     system = robot()
     i8 = types.int64
-    entry = compile_entry(scalar_steps, types.int64(i8, i8, i8, types.float64, DOUBLES, DOUBLES), "scalar", None)
+    entry = compile_entry(scalar_steps, types.int64(i8, i8, i8, types.float64, DOUBLES, DOUBLES), "scalar")
     kinds = [ctypes.c_int64] * 3 + [ctypes.c_double] + [ctypes.c_void_p] * 2
     function = ctypes_entry(entry, ctypes.c_int64, kinds)
     address, memory = program(system).address("free"), np.zeros(19 + len(system.values))

@@ -11,6 +11,7 @@ import gait_map
 import hopper_profiles
 import lanes
 import machine
+import split
 import startup
 import two_link
 
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT, help="file to write")
     chosen = parser.parse_args()
     parts = [_HEAD, machine.describe(), accuracy.report(), two_link.report()]
-    parts += [batch.report(), gait_map.report(), lanes.report()]
+    parts += [batch.report(), split.report(), gait_map.report(), lanes.report()]
     parts += [hopper_profiles.report(chosen.count), startup.report()]
     # what `million.py` wrote stays: it takes longer than all others together
     old = chosen.output.read_text() if chosen.output.exists() else ""

@@ -161,19 +161,19 @@ def test_many_runs_are_all_drawn(run):
 
 @pytest.fixture
 def family(gait):
-    # round a fold at 3, with a change of stability on the way
-    values = [1.0, 2.0, 3.0, 2.5, 2.0]
-    radii = [0.5, 0.8, 1.0, 2.0, 4.0]
+    # round a fold at 3, with a period doubling on the way
+    values, places = [1.0, 2.0, 3.0, 2.75, 2.5, 2.0], [0, 1, 2, 2.5, 3, 4]
+    radii = [0.5, 0.8, 1.0, 1.0, 2.0, 4.0]
     points = [
         SimpleNamespace(
             gait=gait, knobs={"motor_torque": value}, multipliers=np.array([radius, 0.1]),
             start={"theta1": 0.0, "theta2": 0.0, "dtheta1": 0.1 * k, "dtheta2": 11.0 + k},
         )
-        for k, (value, radius) in enumerate(zip(values, radii, strict=True))
+        for k, value, radius in zip(places, values, radii, strict=True)
     ]  # fmt: skip
-    fold = Change("fold", 3.0, (1, 3), "motor_torque turns back at 3")
-    change = Change("stability", 2.75, (2, 3), "0 multipliers outside the unit circle become 1")
-    return Family("motor_torque", tuple(points), (fold, change), ("", ""))
+    fold = Change("fold", 3.0, points[2], 2, 1.0, 0, 0, "motor_torque turns back at 3")
+    doubling = Change("period doubling", 2.75, points[3], 3, -1.0, 0, 1, "a multiplier passes minus one at 2.75")
+    return Family("motor_torque", tuple(points), (fold, doubling), ("", ""))
 
 
 def test_a_family_shows_starts_and_multipliers(family):
@@ -188,7 +188,7 @@ def test_a_family_shows_starts_and_multipliers(family):
     assert any(list(line.get_ydata()) == [1.0, 1.0] for line in bottom.lines)
     assert [text.get_text() for text in bottom.texts] == ["a", "b"]
     assert texts(figure) == [
-        "stable", "unstable", "a  stability: 0 multipliers outside the unit circle become 1",
+        "stable", "unstable", "a  period doubling: a multiplier passes minus one at 2.75",
         "b  fold: motor_torque turns back at 3", r"the same in all: $\theta_{2}$ = 0 rad",
     ]  # fmt: skip
 
@@ -211,7 +211,7 @@ def test_changes_at_one_place_share_a_letter(family):
     near = replace(family.changes[1], value=2.99)
     figure = show.family_figure(replace(family, changes=(family.changes[0], near)))
     assert [text.get_text() for text in figure.axes[-1].texts] == ["a"]
-    assert "a  stability at 2.99; fold at 3" in texts(figure)
+    assert "a  period doubling at 2.99; fold at 3" in texts(figure)
 
 
 # -- runs --------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def looked_up(V, whole, real, x, out, n):
 def called(function, pointers):
     """Call a compiled function of some arrays and their length."""
     kind = types.int32(*pointers, types.int64)
-    entry = compile_entry(function, kind, f"test-{function.__name__}", None)
+    entry = compile_entry(function, kind, f"test-{function.__name__}")
     call = ctypes_entry(entry, ctypes.c_int32, [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64])
     return lambda *arrays, n: call(*map(pointer_to, arrays), n)
 

@@ -50,7 +50,9 @@ def test_every_balance_closes(limit, method):
     left_alone = simulate_many(robots.hopper(), controllers=torques, method=method, threads=1)
     held = simulate_many(robots.hopper(), controllers=torques, method=method, threads=1, energy_tolerance=HELD)
     assert held.good.all()
-    assert (held.energy_worst <= np.maximum(HELD, ROUNDINGS * largest_energy(held))).all()
+    # each step rounds the energy once, and what is rounded adds up as a random walk does
+    roundings = np.maximum(ROUNDINGS, 2.3e-16 * np.sqrt(held.steps))
+    assert (held.energy_worst <= np.maximum(HELD, roundings * largest_energy(held))).all()
     # what was fine is not touched, and what was not was mended by tolerances
     fine = left_alone.energy_worst <= 0.2 * HELD
     assert (held.steps[fine] == left_alone.steps[fine]).all()

@@ -102,7 +102,7 @@ def test_nothing_acts_before_a_schedule_starts():
 
 def test_guard_that_is_not_a_number_ends_the_run():
     run = saltus.simulate(
-        particle(lambda x, y: [Guard("root", ca.sqrt(5.3 - x))]), {"dx": 1.0}, until=10.0, raise_errors=False
+        particle(lambda x, y: [Guard("root", 1 + ca.sqrt(5.3 - x))]), {"dx": 1.0}, until=10.0, raise_errors=False
     )
     assert run.status.name == "not_finite"
     assert run.end_time == pytest.approx(5.3, abs=1e-9)
@@ -286,3 +286,17 @@ def test_joint_that_gives_way_right_before_a_break(angle):
 
 def causes(run):
     return [(event.guard, event.mode_after) for event in run.events]
+
+
+def test_a_second_hand_closes_while_the_elbow_is_at_its_stop():
+    """Both hands hold all that can move: what the stop has left of its mobility is rounding, and no impulse."""
+    arm = saltus.robots.arm()
+    start = {"theta1": 1.2870836816944105, "theta2": 2.6179938779914944, "dtheta1": -1.07328109669408}
+    for reach in (1.0, 0.9, 1.1):
+        state = arm.state({**start, "dtheta1": reach * start["dtheta1"]})
+        state = arm.consistent(state, {"hand": "closed"})
+        close = Sampled(lambda t, state, mode, memory: saltus.Command(0.0, {"tip": "close"}), period=0.01)
+        run = saltus.simulate(arm, state, controller=close, mode={"hand": "closed"}, until=0.1)
+        assert run.status.good
+        assert run.check().ok
+        assert np.abs(run.x[-1, 4:]).max() < 1e-9

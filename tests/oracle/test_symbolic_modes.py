@@ -56,7 +56,7 @@ def plan_and_flow(I, D, t, h, y, dy, lam):
 @pytest.fixture(scope="module")
 def engine_flow():
     """Accelerations and forces of a mode, by the code that the engine runs."""
-    entry = compile_entry(plan_and_flow, PART, "plan-and-flow", None)
+    entry = compile_entry(plan_and_flow, PART, "plan-and-flow")
     kinds = [ctypes.c_void_p] * 2 + [ctypes.c_double] * 2 + [ctypes.c_int64] * 3
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(entry.place)
 

@@ -93,8 +93,14 @@ def test_published_distance_is_found_again(numbers):
 
 
 def test_the_program_gives_the_entries_of_its_log():
-    assert Program(2.0).run().distance == pytest.approx(LOGGED, abs=2e-11)
-    assert Program(1.0).run().distance == pytest.approx(LOGGED_LATER, abs=2e-11)
+    """To what rounding leaves of its steps.
+
+    Half a unit in the last place of M, B and G, at random, moves the distance by up to 1.4e-10 m: the lengths of the
+    steps follow from errors near 1e-12. Its own error, from the tolerance of 1e-6 while the foot slides, is 4e-5 m.
+    """
+    assert Program(2.0).run().distance == pytest.approx(LOGGED, abs=1e-9)
+    assert Program(1.0).run().distance == pytest.approx(LOGGED_LATER, abs=1e-9)
+    assert abs(Program(1.0, slip_tolerance=1e-12).run().distance - LOGGED_LATER) > 1e-5
 
 
 def test_the_program_with_the_right_gravity_and_inertia_makes_the_right_jump():

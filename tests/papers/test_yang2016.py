@@ -26,6 +26,7 @@ from saltus.studies.papers import yang2016
 from saltus.studies.papers._yang2016_blending import blending
 from saltus.studies.papers._yang2016_pendulum import Pendulum, euler, runge_kutta
 from saltus.studies.papers._yang2016_runs import SWING, swung, thesis
+from saltus.studies.papers._yang2016_testing_numbers import overshoots
 
 FIGURES = [f"figure-6.{k}" for k in range(1, 5)] + [f"figure-7.{k}" for k in range(26, 40)]
 
@@ -257,9 +258,12 @@ def test_a_plastic_stop_never_gains_energy(w1, w2, stop):
 
 def test_a_heavier_robot_needs_the_aim_reduced(founds):
     found = founds["8"]
-    assert not (found.reduced[0.0] and found.reduced[0.0].caught)
-    assert found.reduced[testing.REDUCTION].caught
+    # whether one swing-up of many swings ends in a catch is up to chance, the more so at the thesis' 25 %
+    assert overshoots(found.reduced[0.0])
     assert found.ahead.caught
+    more, _ = testing._reduced((0.1, 0.15, 0.3, 0.325, 0.35))
+    assert all(overshoots(more[share]) for share in (0.1, 0.15))
+    assert not all(overshoots(more[share]) for share in (0.3, 0.325, 0.35))
 
 
 def test_torque_before_the_claw_is_open_does_nothing(founds):

@@ -35,17 +35,18 @@ def iterates(gait):
 
 @pytest.fixture(scope="module")
 def family(gait):
-    values, radii = [1.0, 2.0, 3.0, 2.5, 2.0], [0.5, 0.8, 1.0, 2.0, 4.0]
+    values, radii = [1.0, 2.0, 3.0, 2.75, 2.5, 2.0], [0.5, 0.8, 1.0, 1.0, 2.0, 4.0]
+    places = [0, 1, 2, 2.5, 3, 4]
     points = [
         SimpleNamespace(
             gait=gait, knobs={"motor_torque": value}, multipliers=np.array([radius, 0.1]),
             start={"theta1": 0.0, "theta2": 0.0, "dtheta1": 0.1 * k, "dtheta2": 11.0 + k},
         )
-        for k, (value, radius) in enumerate(zip(values, radii, strict=True))
+        for k, value, radius in zip(places, values, radii, strict=True)
     ]  # fmt: skip
-    fold = Change("fold", 3.0, (1, 3), "motor_torque turns back at 3")
-    change = Change("stability", 2.75, (2, 3), "0 multipliers outside the unit circle become 1")
-    return Family("motor_torque", tuple(points), (fold, change), ("", ""))
+    fold = Change("fold", 3.0, points[2], 2, 1.0, 0, 0, "motor_torque turns back at 3")
+    doubling = Change("period doubling", 2.75, points[3], 3, -1.0, 0, 1, "a multiplier passes minus one at 2.75")
+    return Family("motor_torque", tuple(points), (fold, doubling), ("", ""))
 
 
 def along(x, y, count=60):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from saltus import registry
 from saltus.contact import law_of
 from saltus.errors import InputError
-from saltus.gaits import Largest, Region, largest, region
+from saltus.gaits import RecoverableIntervals, Region, recoverable_intervals, region
 from saltus.studies._compare import Comparison, compare_controllers
 from saltus.studies._compare_learning import Effort
 from saltus.studies._laws import compare_laws, laws_in_words
@@ -21,9 +21,9 @@ __all__ = [
     "Correction",
     "Drawing",
     "Effort",
-    "Largest",
     "Number",
     "Paper",
+    "RecoverableIntervals",
     "Region",
     "Report",
     "Swing",
@@ -39,10 +39,10 @@ __all__ = [
     "fell",
     "find_paper",
     "fitted_energy",
-    "largest",
     "law_of",
     "laws_in_words",
     "paper_names",
+    "recoverable_intervals",
     "region",
     "swings",
     "swings_to_dict",

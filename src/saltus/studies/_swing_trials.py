@@ -12,6 +12,7 @@ import numpy as np
 
 from saltus.control import Energy, Gripper, Hardware, Motor
 from saltus.engine import Batch, Trajectory, simulate_many
+from saltus.engine._refusals import tally
 from saltus.engine._simulate import bind
 from saltus.errors import BatchInterrupted, InputError
 from saltus.hybrid import HybridSystem
@@ -40,7 +41,10 @@ _PARTS = (0.34, 0.45, 1.0)
 # Stands for the gripper of a task.
 _OF_TASK = "of the task"
 
-OUTCOMES = ("caught", "too late", "fell", "failed", "not begun")
+OUTCOMES = ("caught", "too late", "fell", "failed", "no start", "not begun")
+
+# Outcomes of runs that tell nothing about the controller.
+_WITHOUT_RUN = ("no start", "not begun")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,8 @@ class SwingTrials:
         What was tried, with which robot (nominal), under which mixes; `drawn` tells each.
     outcome
         ``caught`` (the last bar, in time), ``too late``, ``fell``, ``failed`` (of the simulation: see ``status``),
-        ``not begun`` where it was interrupted.
+        ``no start`` where the mix leaves no possible start (``batch.reasons`` says why), ``not begun`` where it was
+        interrupted.
     time
         Of the catch that did it, s; not a number where there was none.
     residual
@@ -89,7 +94,12 @@ class SwingTrials:
     @property
     def count(self) -> int:
         """How many runs were begun."""
-        return int((self.outcome != "not begun").sum())
+        return int((~np.isin(self.outcome, _WITHOUT_RUN)).sum())
+
+    @property
+    def refusals(self) -> dict[str, int]:
+        """How many mixes leave no possible start, for each kind of reason."""
+        return tally(self.batch.cases.refused.values())
 
     @property
     def good(self) -> int:
@@ -101,12 +111,14 @@ class SwingTrials:
         """The share that did it, and the interval in which that of all mixes is, at 95 % [wilson1927]."""
         from saltus.show import wilson_interval
 
+        if not self.count:
+            return math.nan, 0.0, 1.0
         return wilson_interval(self.good, self.count)
 
     @property
     def share(self) -> float:
         """The share that did it."""
-        return self.good / self.count
+        return self.good / self.count if self.count else math.nan
 
     def quantiles(self, what: str = "time") -> dict[str, float]:
         """Of ``time``, ``residual``, ``worst_residual`` or ``mean_torque`` of the runs that did it, by share."""
@@ -118,7 +130,7 @@ class SwingTrials:
     def worst(self, count: int = 5) -> list[dict[str, Any]]:
         """The worst runs: those that did not do it, then the slowest; each with what makes it again alone."""
         order = np.lexsort((-np.nan_to_num(self.time, nan=math.inf), self.success))
-        begun = [int(k) for k in order if self.outcome[k] != "not begun"]
+        begun = [int(k) for k in order if self.outcome[k] not in _WITHOUT_RUN]
         return [self._told(k) for k in begun[:count]]
 
     def run(self, number: int) -> Trajectory:
@@ -159,6 +171,7 @@ class SwingTrials:
             "seed": self.mixes.seed,
             "outcome": str(self.outcome[k]),
             "status": str(self.status[k]),
+            "reason": self.batch.reasons.get(k, ""),
             "catches": int(self.catches[k]),
             **{name: float(values[k]) for name, values in numbers.items()},
             "mix": {name: float(values[k]) for name, values in self.drawn.items()},
@@ -383,6 +396,7 @@ def _trials(task: Task, system: HybridSystem, mixes: SwingMixes, batch: Batch) -
     outcome[~batch.good] = "failed"
     outcome[done] = "caught"
     outcome[~batch.begun | (batch.status == "interrupted")] = "not begun"
+    outcome[batch.status == "not_started"] = "no start"
     drawn = mixes.draw()
     if task.name != "swing":
         del drawn["behind"]
@@ -399,7 +413,7 @@ def _trials(task: Task, system: HybridSystem, mixes: SwingMixes, batch: Batch) -
 def _mean_torques(batch: Batch, progress: Callable[[int, int], None] | None) -> np.ndarray:
     """Mean size of the torque over the swings of each run, N m."""
     found = np.full(batch.n, np.nan)
-    for k in range(batch.n):
+    for k in np.flatnonzero(batch.begun).tolist():
         made = [swing for swing in swings(batch.run(k)) if swing.time > 0]
         spent = sum(swing.time for swing in made)
         if spent > 0:

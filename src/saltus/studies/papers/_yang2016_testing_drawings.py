@@ -10,7 +10,6 @@ from saltus.show._timeline import Curve, Level, Panel, timeline
 from saltus.studies import Drawing
 from saltus.studies.papers._yang2016_chapter import near, reached
 from saltus.studies.papers._yang2016_energy_drawings import dots, dotted
-from saltus.studies.papers._yang2016_energy_numbers import caught
 from saltus.studies.papers._yang2016_testing_found import (
     BACK,
     CONDITIONS,
@@ -21,7 +20,7 @@ from saltus.studies.papers._yang2016_testing_found import (
     SINGLE,
     Found,
 )
-from saltus.studies.papers._yang2016_testing_numbers import rate_of, steepest
+from saltus.studies.papers._yang2016_testing_numbers import overshoots, rate_of, steepest
 
 
 def drawings(found: Found) -> tuple[Drawing, ...]:
@@ -91,5 +90,5 @@ def _reduction_drawing(found: Found) -> Drawing:
     return Drawing(
         "reduction", figure,
         "Section 8.2: swing-ups by the thesis' own controller that believes in lighter links, by what is taken off "
-        "the aim.", reached(caught(found.reduced[REDUCTION]) and not caught(found.reduced[0.0])),
+        "the aim.", reached(not overshoots(found.reduced[REDUCTION]) and overshoots(found.reduced[0.0])),
     )  # fmt: skip
