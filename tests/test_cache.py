@@ -210,6 +210,32 @@ def test_functions_of_one_name_have_symbols_of_their_own():
     assert symbols[0] != symbols[1]
 
 
+ELSEWHERE = """
+import warnings
+
+from saltus._native import KERNEL, compile_entry, compiling_told
+from {module} import kernel
+
+warnings.simplefilter("error")
+with compiling_told(print):
+    compile_entry(kernel, KERNEL, "kernel")
+"""
+
+
+def test_code_of_a_file_that_moved_is_loaded_where_its_old_module_is_unknown(tmp_path):
+    said = []
+    for module in ("here", "there"):
+        folder = tmp_path / module
+        folder.mkdir()
+        (folder / f"{module}.py").write_text("def kernel(t, x, u, p, out):\n    out[0] = 3.0 * t\n    return 0\n")
+        settings = {**os.environ, "SALTUS_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(folder)}
+        command = [sys.executable, "-c", ELSEWHERE.format(module=module)]
+        done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said == ["kernel\n", ""]
+
+
 ALONE = """
 import math
 import sys

@@ -21,12 +21,13 @@ import numpy as np
 from llvmlite import binding
 from numba.core import compiler, serialize
 from numba.core.caching import NullCache
+from numba.core.environment import Environment, _rebuild_env
 from numba.core.runtime import rtsys
 
 from saltus.errors import CacheWarning
 
 # What a file begins with; its digest and the code follow.
-_HEAD = b"saltus machine code 2\n"
+_HEAD = b"saltus machine code 3\n"
 _DIGEST = hashlib.sha256().digest_size
 
 _SAID: set[str] = set()
@@ -76,6 +77,25 @@ def _define(names: list[str] | None, target_context: Any) -> None:
         names = None
     if names is None or any(not binding.address_of_symbol(name) for name in names):
         target_context.refresh()
+
+
+class _Portable:
+    """An environment of numba as a file holds it: without the module of its function.
+
+    Numba would import that module to load the code. Where the file has moved since, or is a plugin, there is none.
+    """
+
+    def __init__(self, environment: Environment):
+        self._environment = environment
+
+    def __reduce__(self) -> Any:
+        return _rebuild_env, (__name__, self._environment.consts, self._environment.env_name)
+
+
+def _portable(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(_portable(item) for item in part)
+    return _Portable(part) if isinstance(part, Environment) else part
 
 
 class DiskCache(NullCache):
@@ -165,7 +185,7 @@ class DiskCache(NullCache):
             return
         self._saved = True
         parts = data._reduce()
-        payload = serialize.dumps((called_symbols(parts[0]), parts))
+        payload = serialize.dumps((called_symbols(parts[0]), _portable(parts)))
         path = self.path(data.codegen)
         temporary = None
         try:
