@@ -158,7 +158,7 @@ def test_damaged_files_and_those_of_other_versions_are_replaced_and_said_once(tm
     for path in files:
         path.write_bytes(content)
     assert small(tmp_path).count("CacheWarning") == 1
-    assert all(path.read_bytes().startswith(b"saltus machine code 2") for path in files)
+    assert all(path.read_bytes().startswith(b"saltus machine code 3") for path in files)
     assert small(tmp_path) == ""
 
 

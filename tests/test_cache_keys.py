@@ -44,6 +44,7 @@ from saltus.contact import laws
 from saltus.control._reach import Reach
 from saltus.engine import _lanes, _program, _single, _tableau, _wide
 from saltus.engine._emit import SCOPE
+from saltus.engine._straight import straight
 from saltus.hybrid._modes import symbolic_mode
 from saltus.optimize import _impulses, _sweeps
 from saltus.robots import find_robot
@@ -80,7 +81,9 @@ def kernels():
     hopper, ball, swinger = find_robot("hopper"), find_robot("bouncing_ball"), find_robot("brachiator")
     for system in (hopper, ball, find_robot("claptrap")):
         sources = {**_program.kernel_sources(system), **_program.derivative_sources(system)}
-        yield from ((emitted(source, name, SCOPE), KERNEL) for name, source in sources.items())
+        yield from ((straight(source, SCOPE), KERNEL) for source in sources.values())
+    bounds = "def bounds(t, x, u, p, out):\n    a0 = min(t, x[0])\n    out[0] = max(a0, t)\n    return 0\n"
+    yield straight(bounds, SCOPE), KERNEL
     pendulum, method = find_robot("double_pendulum"), _tableau.find_method("dopri5")
     nx = pendulum.dynamics.x.numel()
     for name, source, kind in (

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 # Libraries whose versions are part of every key: their functions count by name.
-LIBRARIES = ("builtins", "llvmlite", "math", "numba", "numpy", "operator")
+LIBRARIES = ("ast", "builtins", "llvmlite", "math", "numba", "numpy", "operator")
 
 _LOAD_GLOBAL, _EXTENDED_ARG = dis.opmap["LOAD_GLOBAL"], dis.opmap["EXTENDED_ARG"]
 _ATTRIBUTES = {dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in dis.opmap}

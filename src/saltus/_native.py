@@ -441,6 +441,31 @@ def entry_key(function: Callable[..., Any], signature: Any) -> str | None:
     return None if digest is None else f"{digest}:{signature}:{_how()}"
 
 
+_CALL_TYPES: dict[tuple[Any, ...], Any] = {}
+
+
+@contextlib.contextmanager
+def _call_types_remembered() -> Iterator[None]:
+    """While types of calls are inferred once for the types of their arguments: numba does it for every single sum.
+
+    It holds for one compilation at a time, under numba's lock, and for code of saltus and its plugins only.
+    """
+    infer = types.BaseFunction.get_call_type
+
+    def remembered(kind: Any, context: Any, args: Any, kws: Any) -> Any:
+        if kws:
+            return infer(kind, context, args, kws)
+        if (kind, args) not in _CALL_TYPES:
+            _CALL_TYPES[kind, args] = infer(kind, context, args, kws)
+        return _CALL_TYPES[kind, args]
+
+    types.BaseFunction.get_call_type = remembered  # type: ignore[assignment,method-assign]
+    try:
+        yield
+    finally:
+        types.BaseFunction.get_call_type = infer  # type: ignore[method-assign]
+
+
 class Entry(CFunc):  # type: ignore[type-arg]
     """A compiled C function, loaded from the cache where all that it is made of is known."""
 
@@ -462,7 +487,8 @@ class Entry(CFunc):  # type: ignore[type-arg]
             made = self._cache.load_overload(signature, target)
             if made is None:
                 _TELL.get()(self._told)
-                made = super()._compile_uncached()  # type: ignore[misc]
+                with _call_types_remembered():
+                    made = super()._compile_uncached()  # type: ignore[misc]
                 self._cache.save_overload(signature, made)
         return made
 

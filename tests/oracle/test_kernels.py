@@ -16,6 +16,7 @@ from saltus._native import KERNEL, compile_entry
 from saltus._sincos import LANE_LIMIT, lane_sincos, sincos
 from saltus.engine._emit import _BINARY, _UNARY, SCOPE, emit
 from saltus.engine._program import kernel_sources, program
+from saltus.engine._straight import straight
 from saltus.mechanism import Velocity, position_of
 from saltus.robots import find_robot, robot_names
 
@@ -137,9 +138,13 @@ def test_kernel_refuses_a_mass_matrix_that_is_not_positive_definite():
 
 def compile_expressions(expressions, inputs):
     source = emit("every_operation", inputs, ca.vertcat(*expressions))
+    return compile_entry(straight(source, SCOPE), KERNEL, "every-operation")
+
+
+def compile_by_numba(source, name):
     scope = dict(SCOPE)
     exec(source, scope)
-    return compile_entry(scope["every_operation"], KERNEL, "every-operation")
+    return compile_entry(scope[name], KERNEL, f"{name}-by-numba")
 
 
 def test_every_operation_of_the_emitter():
@@ -166,6 +171,20 @@ def test_every_operation_of_the_emitter():
         assert status == 0
         for label, a, b in zip(labels, got, expected, strict=True):
             assert a == pytest.approx(b, rel=4e-15, abs=1e-300, nan_ok=True), (label, first, second)
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("hopper", "terms"), ("bouncing_ball", "sizes"), ("brachiator", "gaps")])
+def test_a_kernel_has_the_bits_of_the_same_source_compiled_by_numba(name, kernel):
+    system = find_robot(name)
+    source = kernel_sources(system)[kernel]
+    count = source.count("\n    out[")
+    entry = compile_by_numba(source, kernel)
+    for seed in range(20):
+        inputs = random_inputs(system, seed)
+        got = call(program(system).address(kernel), *inputs, count)
+        by_numba = call(entry.place, *inputs, count)
+        assert got[0] == by_numba[0] == 0
+        assert got[1].tobytes() == by_numba[1].tobytes()
 
 
 # -- sincos ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._emit import SCOPE, emit
+from saltus.engine._straight import straight
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -183,11 +184,10 @@ def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression:
     def make() -> Callable[..., Any]:
         d = system.dynamics
         source = emit("look", (d.t, d.x, d.u, d.p), expression)
-        scope: dict[str, Any] = {"__name__": __name__, **SCOPE}
-        exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
+        looking = straight(source, SCOPE)
         # compiled in other processes, two of one name would be taken for one
-        scope["look"].__qualname__ = f"look_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
-        look, decide = compiled(scope["look"]), compiled(law)
+        looking.__qualname__ = f"look_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+        look, decide = compiled(looking), compiled(law)
 
         def seen(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-untyped-def]
             look(t, x, u, p, memory)

@@ -8,7 +8,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._native import where
+from saltus._native import always_inline, compiled, where
 from saltus._sincos import sincos
 from saltus.errors import CompileError
 
@@ -65,8 +65,21 @@ _UNARY = {
 # Whole powers that are written out.
 _POWERS = {"3.0": "{0} * {0} * {0}", "4.0": "({0} * {0}) * ({0} * {0})"}
 
-# What emitted code calls.
-SCOPE: dict[str, Any] = {"math": math, "sincos": sincos, "where": where}
+
+@compiled
+def _least(a, b):  # type: ignore[no-untyped-def]
+    always_inline()
+    return min(a, b)
+
+
+@compiled
+def _greatest(a, b):  # type: ignore[no-untyped-def]
+    always_inline()
+    return max(a, b)
+
+
+# What emitted code calls; numba's own min and max take any number of arguments, and are called in another way.
+SCOPE: dict[str, Any] = {"math": math, "sincos": sincos, "where": where, "min": _least, "max": _greatest}
 
 # The same without branches: a kernel of many choices, such as the nearest of many bars, then compiles in a fraction of
 # the time. Code for several lanes has its own way with branches.

@@ -35,6 +35,7 @@ from saltus.engine._impact import impact_part
 from saltus.engine._loop import advance
 from saltus.engine._many import many
 from saltus.engine._sample import sample
+from saltus.engine._straight import straight
 from saltus.engine._tableau import find_method, step_part
 from saltus.engine._transition import transition
 from saltus.engine._wide import wide
@@ -237,9 +238,7 @@ def _program_of(system: HybridSystem, write: Callable[[HybridSystem], dict[str, 
         for name, source in sources.items():
             if not system.units and name == "terms":
                 continue
-            scope: dict[str, Any] = {"__name__": __name__, **SCOPE}
-            exec(compile(source, f"<{name} of {system.name}>", "exec"), scope)
-            kernels[name] = compile_entry(scope[name], KERNEL, f"{system.name}-{name}")
+            kernels[name] = compile_entry(straight(source, SCOPE), KERNEL, f"{system.name}-{name}")
         _PROGRAMS[key] = Program(kernels, sources)
     return _PROGRAMS[key]
 
