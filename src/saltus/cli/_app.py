@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,6 +123,7 @@ def _interrupts_insist() -> Iterator[None]:
         signal.signal(signal.SIGINT, ordinary)
 
 
+@cache
 def _command() -> Any:
     """All verbs with the common options, which may stand before a verb or after it."""
     return typer.main.get_command(app)

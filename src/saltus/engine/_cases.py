@@ -20,7 +20,7 @@ _BLOCK = 256
 _SHORT, _MANY, _SHARED = 64, 1024, 8
 
 # What a system keeps of its parameters' values once they are asked for.
-OF_VALUES = ("_arenas", "unit_coefficients", "ideal_units")
+OF_VALUES = ("unit_coefficients", "ideal_units")
 
 
 class Repeated(Sequence[Any]):

@@ -284,17 +284,22 @@ def arenas(
     system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both arenas of a run, with sizes, addresses and everything constant filled in."""
-    known = system.__dict__.setdefault("_arenas", {})
     key = (method, data, memory, breaks, integrals)
-    if key not in known:
-        known[key] = _new_arenas(system, *key)
-    I, D = known[key]
-    return I.copy(), D.copy()
+    if key not in system.blank_arenas:
+        I, D = _blank_arenas(system, *key)
+        system.blank_arenas[key] = I, D, coefficient_places(system, I)
+    I, D, places = system.blank_arenas[key]
+    I, D = I.copy(), D.copy()
+    D[I[L.P] : I[L.P] + len(system.values)] = system.parameter_values
+    D[I[L.LIMIT] : I[L.LIMIT] + I[L.NU]] = system.input_limits
+    D[places] = system.constants[2]
+    return I, D
 
 
-def _new_arenas(
+def _blank_arenas(
     system: HybridSystem, method: str, data: int, memory: int, breaks: int, integrals: bool
 ) -> tuple[np.ndarray, np.ndarray]:
+    """The same without what depends on the values of parameters."""
     m, tableau = system.mechanism, find_method(method)
     nq, nv, nu = m.nq, m.nv, len(m.actuators)
     nunit, nuser = len(system.units), len(system.guards)
@@ -376,10 +381,7 @@ def _new_arenas(
     I[I[L.QUATERNION] : I[L.QUATERNION] + len(m.quaternions)] = m.quaternions
     I[L.EVENT_ROW] = event_row(system)
     I[L.STEP_ROW] = L.S_VECTORS + nu + n * tableau.coefficients
-    D[I[L.P] : I[L.P] + len(m.parameters)] = system.parameter_values
-    D[I[L.LIMIT] : I[L.LIMIT] + nu] = system.input_limits
     D[I[L.LEFT] : I[L.LEFT] + nunit] = math.nan
-    D[coefficient_places(system, I)] = system.constants[2]
     names = [unit.name for unit in system.units]
     for k, unit in enumerate(system.units):
         I[I[L.KIND] + k] = unit.kind

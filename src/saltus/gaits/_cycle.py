@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -28,10 +29,8 @@ TOUCHED = 1e-6
 class Cycle:
     """A cycle that came to its end.
 
-    ``losses`` are those of the impacts in which phases end, J; ``speeds`` those of the guards there, as
-    shares of their greatest speeds: zero where a guard is touched without being crossed. ``touched`` says when
-    in its phase a guard was all but reached before that: a cycle a little faster would have ended the phase there.
-    ``jacobian`` has a row for each coordinate and velocity at the end and a column for each of
+    ``losses`` are those of the impacts in which phases end, J; ``guards`` names the guard that ends each of the
+    ``runs``, with no name where the time ends it. ``jacobian`` has a row for each coordinate and velocity at the end and a column for each of
     ``names``: those at the start, then knobs; ``time_jacobian`` a row for the duration of each phase;
     ``travel_jacobian`` one for each direction.
     """
@@ -43,9 +42,8 @@ class Cycle:
     durations: dict[str, float]
     travel: tuple[float, float]
     losses: dict[str, float]
-    speeds: dict[str, float]
     runs: list[Trajectory] = field(repr=False)
-    touched: dict[str, float] = field(default_factory=dict)
+    guards: tuple[str, ...] = field(default=(), repr=False)
     names: tuple[str, ...] = ()
     jacobian: np.ndarray | None = field(default=None, repr=False)
     time_jacobian: np.ndarray | None = field(default=None, repr=False)
@@ -60,6 +58,26 @@ class Cycle:
     def times(self) -> dict[str, float]:
         """When each phase ends, from the start of the cycle, s."""
         return dict(zip(self.durations, np.cumsum(list(self.durations.values())).tolist(), strict=True))
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """Speeds of the guards that end phases, there, as shares of their greatest: zero where one is only touched."""
+        return {name: speed for name, (speed, _) in self._ends.items()}
+
+    @property
+    def touched(self) -> dict[str, float]:
+        """When in its phase a guard was almost reached before it ended it, s: a faster cycle would have ended there."""
+        return {name: when for name, (_, when) in self._ends.items() if when is not None}
+
+    @cached_property
+    def _ends(self) -> dict[str, tuple[float, float | None]]:
+        """How the guards of phases come to their zeros."""
+        return {
+            # a phase that is over as it begins does not come to its guard
+            name: _speed(run) if run.status.name == "terminal" else (0.0, None)
+            for name, run in zip(self.guards, self.runs, strict=True)
+            if name
+        }
 
     @property
     def residual(self) -> np.ndarray:
@@ -127,8 +145,6 @@ class _Walk:
         self.numbers[CLOCK] = 0.0
         self.runs: list[Trajectory] = []
         self.losses: dict[str, float] = {}
-        self.speeds: dict[str, float] = {}
-        self.touched: dict[str, float] = {}
         self.by_times: list[np.ndarray] = []
 
     def through(self, k: int, options: Mapping[str, Any]) -> None:
@@ -145,10 +161,6 @@ class _Walk:
             why = _why(self.gait, k, self.numbers, run)
             raise SaltusError(f"gait {self.gait.name}: {phase.name} never ends within {longest:g} s{why}")
         self.runs.append(run)
-        if phase.ends is not None:
-            self.speeds[phase.name], when = (0.0, None) if is_over else _speed(run)
-            if when is not None:
-                self.touched[phase.name] = when
         if is_over:
             self.by_times.append(np.zeros(self.width))
         elif self.derivatives:
@@ -158,7 +170,7 @@ class _Walk:
             self.by_times.append(found.times[-1, : len(both)] @ both)
             self.slopes[CLOCK] = np.sum(self.by_times, axis=0)
         self.numbers[CLOCK] += run.end_time
-        self.x = run.x[-1]
+        self.x = np.array(list(run.final.values()))
 
     def hand_over(self, k: int) -> None:
         """Go into the next phase."""
@@ -184,7 +196,8 @@ class _Walk:
             final=dict(zip(gait.state_names, self.x.tolist(), strict=True)),
             durations={phase.name: run.end_time for phase, run in zip(gait.phases, self.runs, strict=True)},
             travel=(self.numbers[pins[0]], self.numbers[pins[1]]),
-            losses=self.losses, speeds=self.speeds, runs=self.runs, touched=self.touched,
+            losses=self.losses, runs=self.runs,
+            guards=tuple("" if phase.ends is None else phase.name for phase in gait.phases),
         )  # fmt: skip
         if not self.derivatives:
             return made

@@ -178,7 +178,6 @@ def _as_of(gait: Gait, knobs: dict[str, float], cycle: Cycle) -> Cycle:
         knobs=knobs,
         durations={name: cycle.durations.get(name, 0.0) for name in names},
         losses={name: cycle.losses.get(name, 0.0) for name in names},
-        speeds={},
         jacobian=None,
         time_jacobian=None,
         travel_jacobian=None,

@@ -49,8 +49,7 @@ class Plan:
 
     def parameters(self, numbers: Mapping[str, Any], count: int) -> np.ndarray:
         """Parameters of the robot, a row for each of many cycles."""
-        values = self.gait.robot.values
-        return np.array([np.broadcast_to(numbers.get(n, v), (count,)) for n, v in values.items()]).reshape(-1, count).T
+        return _rows([numbers.get(name, value) for name, value in self.gait.robot.values.items()], count)
 
     def inputs_of(self, phase: int, numbers: Mapping[str, Any]) -> list[Any]:
         """Inputs of a phase: a number for each actuator, or for each cycle if they differ; none beyond its limit."""
@@ -74,9 +73,9 @@ class Plan:
 
     def _inputs_and_limits(self, phase: int, numbers: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         count = max(np.size(numbers.get(name, 0.0)) for name in (*self.own, *self.gait.robot.values))
-        rows = np.array([np.broadcast_to(numbers[name], (count,)) for name in self.own]).reshape(len(self.own), count)
         p = self.parameters(numbers, count)
-        return column(self.inputs[phase], rows.T, p).T, column(self.limits, p).T
+        rows = _rows([numbers[name] for name in self.own], count)
+        return column(self.inputs[phase], rows, p).T, column(self.limits, p).T
 
     def _check_limits(self, phase: int, found: np.ndarray, limits: np.ndarray) -> None:
         """Refuse inputs beyond the limits of their actuators."""
@@ -188,8 +187,15 @@ def duration_of(gait: Gait, k: int) -> str:
 def parameters_of(held: HeldSystem, numbers: Mapping[str, Any], count: int) -> np.ndarray:
     """Parameters of the system of a phase, a row for each of many cycles."""
     values = held.system.values
-    told = [np.broadcast_to(numbers.get(name, values[name]), (count,)) for name in held.mechanism.parameters]
-    return np.array(told).T
+    return _rows([numbers.get(name, values[name]) for name in held.mechanism.parameters], count)
+
+
+def _rows(values: list[Any], count: int) -> np.ndarray:
+    """Numbers, or one for each of many cycles, as a row for each cycle."""
+    rows = np.empty((count, len(values)), order="F")
+    for k, value in enumerate(values):
+        rows[:, k] = value
+    return rows
 
 
 def _column(function: Any, *rows: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
 
 # What a system has made of its mechanism and units alone, whatever the values of its parameters.
-_WITHOUT_VALUES = {"first_rows", "_constants", "_welded"}
+_WITHOUT_VALUES = {"first_rows", "row_names", "blank_arenas", "_constants", "_welded"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class HybridSystem:
         """Names of coordinates, then velocities."""
         return self.mechanism.state_names
 
-    @property
+    @cached_property
     def row_names(self) -> list[str]:
         """Names of the contact rows: unit and direction."""
         return [f"{unit.name}.{direction}" for unit in self.units for direction, _ in unit.rows]
@@ -174,6 +174,7 @@ class HybridSystem:
 
     def with_parameters(self, /, **values: float) -> HybridSystem:
         """The same system with other values of some parameters."""
+        _ = self.blank_arenas  # shared from the first
         made = object.__new__(type(self))  # what does not depend on values was checked when this system was made
         kept = {one.name for one in fields(self)} | _WITHOUT_VALUES
         made.__dict__.update({name: thing for name, thing in self.__dict__.items() if name in kept})
@@ -244,6 +245,11 @@ class HybridSystem:
     @cached_property
     def derived(self) -> dict[str, Any]:
         """What was made of the model once, for this system and all that differ from it in numbers only."""
+        return {}
+
+    @cached_property
+    def blank_arenas(self) -> dict[Any, Any]:
+        """What the engine prepared for runs of this system and of all that differ from it in values only."""
         return {}
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:

@@ -23,6 +23,9 @@ FEW = 60
 # While nothing clean is found, the best of the stage is judged as a whole and written this often, s.
 OFTEN = 2.0
 
+# So many candidates are drawn between two looks at the clock.
+BLOCK = 600
+
 
 @dataclass
 class Progress:
@@ -101,7 +104,8 @@ def search(
     spent, made, restarts = (0.0, 0, 0) if best is None else (best.seconds, best.runs, best.restarts)
     # what is not clean is no place to begin at
     clean = best is not None and best.clean
-    one = _Search(problem, np.random.default_rng([seed, made]), best.unit if best is not None and clean else None)
+    begin_at = best.unit if best is not None and clean else None
+    one = _Search(problem, np.random.default_rng([seed, made]), lambda: time.monotonic() - began > seconds, begin_at)
     one.told = best.score if best is not None and clean else one.told
     looked = -math.inf
     while (now := time.monotonic() - began) < seconds and (runs is None or one.runs < runs):
@@ -172,8 +176,10 @@ def read_best(problem: Problem, file: Path) -> Best:
 class _Search:
     """Searches one after the other: through the stages of the problem, then in all numbers, then anew."""
 
-    def __init__(self, problem: Problem, random: np.random.Generator, at: np.ndarray | None = None):
-        self.problem, self.random = problem, random
+    def __init__(
+        self, problem: Problem, random: np.random.Generator, late: Callable[[], bool], at: np.ndarray | None = None
+    ):
+        self.problem, self.random, self.late = problem, random, late
         self.stages = [*problem.stages, problem.whole]
         self.runs = self.restarts = 0
         self.told = -math.inf
@@ -215,16 +221,24 @@ class _Search:
         )
 
     def _drawn(self, count: int) -> np.ndarray:
-        """The best of so many candidates; under mixes, of those few that are best without."""
+        """The best of so many candidates; under mixes, of those few that are best without. Fewer where time is up."""
         drawn = np.tile(self.at, (count, 1))
         drawn[:, self.places] = self.random.random((count, len(self.places)))
-        scores = self.problem.scores(drawn, self.stage, mixed=False)
-        self.runs += count
+        scores = self._scores(drawn, BLOCK, mixed=False)
         if self.problem.mixes is not None:
-            drawn = drawn[np.argsort(-scores)[: max(1, count // FEW)]]
-            scores = self.problem.scores(drawn, self.stage)
-            self.runs += len(drawn)
-        return drawn[scores.argmax()]
+            drawn = drawn[np.argsort(-scores)[: max(1, len(scores) // FEW)]]
+            scores = self._scores(drawn, max(1, BLOCK // FEW), mixed=True)
+        return np.asarray(drawn[scores.argmax()])
+
+    def _scores(self, drawn: np.ndarray, block: int, *, mixed: bool) -> np.ndarray:
+        """Scores of candidates, of the first at least, as far as there is time."""
+        found = []
+        for first in range(0, len(drawn), block):
+            if found and self.late():
+                break
+            found.append(self.problem.scores(drawn[first : first + block], self.stage, mixed=mixed))
+            self.runs += len(found[-1])
+        return np.concatenate(found)
 
     def _told(self, unit: np.ndarray, score: float) -> tuple[np.ndarray, float]:
         """A candidate with its score; what was judged under a few mixes is judged under all if it would be the best."""
