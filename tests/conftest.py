@@ -1,5 +1,6 @@
 """What all tests need."""
 
+import gc
 import json
 import os
 import signal
@@ -7,6 +8,9 @@ import signal
 import pytest
 
 from saltus.cli import main
+
+# The libraries are very many objects that live to the end: to look through them often costs a part of every test.
+gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -18,6 +18,9 @@ from saltus.robots import find_robot
 HEAVY = {"numba", "casadi", "numpy", "scipy", "matplotlib", "pandas", "xarray", "sklearn", "pinocchio", "h5py"}
 UPPER = {"saltus.conformance", "saltus.studies", "saltus.show", "saltus.gaits", "saltus.optimize"}
 
+# Rooms of which parts are loaded when they are first used.
+LATER = ("gaits", "hybrid", "mechanism", "optimize", "show", "studies")
+
 PROGRAM = """
 import gc, json, sys
 from saltus.__main__ import main
@@ -68,6 +71,12 @@ def test_run_loads_what_a_run_needs():
         "saltus.robots._from_urdf",
         "saltus.robots.pendulum",
     }
+
+
+def test_a_run_that_is_described_in_words_loads_no_more():
+    modules = loaded("run", "bouncing_ball", "--until", "0.1")
+    assert not modules & {"xarray", "pandas", "matplotlib", "sklearn", "pinocchio", "h5py"}
+    assert not modules & {"scipy.stats", "scipy.optimize", "saltus.gaits", "saltus.optimize", "saltus.show"}
 
 
 def test_every_verb_is_in_the_table():
@@ -127,7 +136,7 @@ def test_rooms_are_found_from_the_root(name):
     assert name in dir(saltus)
 
 
-@pytest.mark.parametrize("package", ["saltus.hybrid", "saltus.mechanism"])
+@pytest.mark.parametrize("package", [f"saltus.{room}" for room in LATER])
 def test_names_that_are_loaded_later_are_there(package):
     room = importlib.import_module(package)
     for name in room.__all__:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, Protocol
 
@@ -191,7 +192,7 @@ class Grip:
         """The point's name."""
         return self.point.name
 
-    @property
+    @cached_property
     def rows(self) -> tuple[tuple[str, Any], ...]:
         return (("x", self.point.position[0]), ("y", self.point.position[1]))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -64,7 +65,7 @@ class _OnGround(OnGround):
         away = self.point.position - ca.vertcat(*self.through)
         return ca.cos(self.slope) * away[1] - ca.sin(self.slope) * away[0]
 
-    @property
+    @cached_property
     def rows(self) -> tuple[tuple[str, Any], ...]:
         return (("t", self.slide), ("n", self.gap))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -114,9 +115,16 @@ class Track:
         for what, value in (("effort", self.effort), ("spacing", self.spacing), ("window", self.window)):
             if not 0 < value < np.inf:
                 raise InputError(f"track: {what} must be positive, got {value!r}")
+        numbers, breaks = self._plan
+        return bind_compiled(law, numbers, self.period, () if self.period is not None else breaks, name="track")
+
+    @cached_property
+    def _plan(self) -> tuple[np.ndarray, list[float]]:
+        """References and gains as the law reads them, and when arcs end: the same for every system that follows."""
+        run = self.run
         arcs = _arcs(run, self.spacing)
         gains = self._gains(arcs)
-        nx, nu, units = run.system.dynamics.x.numel(), run.system.dynamics.u.numel(), len(system.units)
+        nx, nu, units = run.system.dynamics.x.numel(), run.system.dynamics.u.numel(), len(run.system.units)
         table: list[float] = [nx, nu, len(arcs), units]
         first, rows = 4 + len(arcs) * (4 + units) + 2, []
         for arc, K in zip(arcs, gains, strict=True):
@@ -124,11 +132,8 @@ class Track:
             nodes = np.column_stack([arc.x, arc.rates, arc.u, K.reshape(len(arc.t), -1)])
             rows.append(nodes.ravel())
             first += nodes.size
-        breaks = [arc.t[-1] for arc in arcs[:-1]]
-        return bind_compiled(
-            law, np.concatenate([[*table, self.window, self.period is not None], *rows]), self.period,
-            () if self.period is not None else breaks, name="track",
-        )  # fmt: skip
+        numbers = np.concatenate([[*table, self.window, self.period is not None], *rows])
+        return numbers, [arc.t[-1] for arc in arcs[:-1]]
 
     def _gains(self, arcs: Sequence[_Arc]) -> list[np.ndarray]:
         from scipy.linalg import expm

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltus import registry
+from saltus._lazy import loaded_later
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._catch import Catch, catches
-from saltus.gaits._continuation import Change, Family, Resolution, check_span, follow
-from saltus.gaits._cycle import Cycle, run_cycle
-from saltus.gaits._cycles import Cycles, run_many
-from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
-from saltus.gaits._from_map import fixed_points
-from saltus.gaits._gait import Gait
-from saltus.gaits._intervals import Edge, Interval, Lost, RecoverableIntervals, recoverable_intervals
-from saltus.gaits._iterate import Iterates, check_iteration, iterate
-from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
-from saltus.gaits._minimise import Minimised, minimise
-from saltus.gaits._phase import Phase
-from saltus.gaits._region import Region, region
-from saltus.gaits._rest import Collisionless, Rest, collisionless
-from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
-from saltus.hybrid import HybridSystem
-from saltus.robots import find_robot
+
+if TYPE_CHECKING:
+    from saltus.gaits._catch import Catch, catches
+    from saltus.gaits._continuation import Change, Family, Resolution, check_span, follow
+    from saltus.gaits._cycle import Cycle, run_cycle
+    from saltus.gaits._cycles import Cycles, run_many
+    from saltus.gaits._fixed import FixedPoint, multipliers, solve, spectral_radius
+    from saltus.gaits._from_map import fixed_points
+    from saltus.gaits._gait import Gait
+    from saltus.gaits._intervals import Edge, Interval, Lost, RecoverableIntervals, recoverable_intervals
+    from saltus.gaits._iterate import Iterates, check_iteration, iterate
+    from saltus.gaits._map import ErrorMap, Minimum, check_axes, check_map_target, error_map
+    from saltus.gaits._minimise import Minimised, minimise
+    from saltus.gaits._phase import Phase
+    from saltus.gaits._region import Region, region
+    from saltus.gaits._rest import Collisionless, Rest, collisionless
+    from saltus.gaits._search import Recovery, StableGait, climb, find_stable, recovers
 
 __all__ = [
     "Catch",
@@ -72,6 +73,8 @@ __all__ = [
     "spectral_radius",
 ]
 
+__getattr__ = loaded_later(__name__)
+
 
 def gait_names(robot: str | None = None) -> list[str]:
     """Names of all gait types, or of those of one robot; the one that is meant if nothing is said comes first."""
@@ -84,6 +87,10 @@ def gait_names(robot: str | None = None) -> list[str]:
 
 def find_gait(name: str, robot: Any) -> Gait:
     """The gait type of that name for a robot, or for the robot of a name."""
+    from saltus.gaits._gait import Gait
+    from saltus.hybrid import HybridSystem
+    from saltus.robots import find_robot
+
     module = registry.load("gaits", name)
     system = find_robot(robot) if isinstance(robot, str) else robot
     if not isinstance(system, HybridSystem):

@@ -30,9 +30,9 @@ class Cycle:
     """A cycle that came to its end.
 
     ``losses`` are those of the impacts in which phases end, J; ``guards`` names the guard that ends each of the
-    ``runs``, with no name where the time ends it. ``jacobian`` has a row for each coordinate and velocity at the end and a column for each of
-    ``names``: those at the start, then knobs; ``time_jacobian`` a row for the duration of each phase;
-    ``travel_jacobian`` one for each direction.
+    ``runs``, with no name where the time ends it. ``jacobian`` has a row for each coordinate and velocity at the end
+    and a column for each of ``names``: those at the start, then knobs; ``time_jacobian`` a row for the duration of
+    each phase; ``travel_jacobian`` one for each direction.
     """
 
     gait: Gait

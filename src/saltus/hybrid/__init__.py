@@ -36,11 +36,4 @@ __all__ = [
     "write_urdf",
 ]
 
-__getattr__ = loaded_later(
-    __name__,
-    {
-        "_graph": ("ENDINGS", "ModeGraph", "check_graph_form", "check_graph_target", "mode_graph"),
-        "_painleve": ("Painleve", "Posture", "painleve"),
-        "_urdf_write": ("Urdf", "as_urdf", "write_urdf"),
-    },
-)
+__getattr__ = loaded_later(__name__)

@@ -238,8 +238,8 @@ class HybridSystem:
         made = replace(self, **fields)
         # what was derived does not depend on values, laws or actions; constants depend on laws
         made.__dict__["derived"] = self.derived
-        if "units" not in fields and "_constants" in self.__dict__:
-            made.__dict__["_constants"] = self.__dict__["_constants"]
+        kept = {"first_rows", "row_names"} | (set() if "units" in fields else {"_constants"})
+        made.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
         return made
 
     @cached_property

@@ -54,4 +54,4 @@ __all__ = [
     "two_link_angles",
 ]
 
-__getattr__ = loaded_later(__name__, {"_urdf": ("read_urdf",), "_urdf_lint": ("Finding", "lint_urdf")})
+__getattr__ = loaded_later(__name__)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltus import registry
+from saltus._lazy import loaded_later
 from saltus.errors import InputError
-from saltus.hybrid import HybridSystem
-from saltus.optimize._collocation import Arc, Motion, collocate, cut
-from saltus.optimize._impulses import Ranges, Swinger, Trials, random_impulses
-from saltus.optimize._inverse import Asked, Committee, GoodTrials, committee, hits, softest
-from saltus.optimize._learn import Learned, hit_rates, learn_impulses
-from saltus.optimize._mixes import Mixes, Robustness, robustness
-from saltus.optimize._polish import Polished, polish
-from saltus.optimize._problem import Problem, Stage, Trial
-from saltus.optimize._recipes import RECIPES, Discounted, RandomActions, Sweep, find_recipe
-from saltus.optimize._search import Best, Progress, read_best, search
-from saltus.optimize._trial_files import read_trials, save_trials
-from saltus.optimize._value_iteration import check_training, train_table
-from saltus.optimize._verdict import Verdict, steps_table, torque_table, verdict
-from saltus.robots import find_robot
+
+if TYPE_CHECKING:
+    from saltus.hybrid import HybridSystem
+    from saltus.optimize._collocation import Arc, Motion, collocate, cut
+    from saltus.optimize._impulses import Ranges, Swinger, Trials, random_impulses
+    from saltus.optimize._inverse import Asked, Committee, GoodTrials, committee, hits, softest
+    from saltus.optimize._learn import Learned, hit_rates, learn_impulses
+    from saltus.optimize._mixes import Mixes, Robustness, robustness
+    from saltus.optimize._polish import Polished, polish
+    from saltus.optimize._problem import Problem, Stage, Trial
+    from saltus.optimize._recipes import RECIPES, Discounted, RandomActions, Sweep, find_recipe
+    from saltus.optimize._search import Best, Progress, read_best, search
+    from saltus.optimize._trial_files import read_trials, save_trials
+    from saltus.optimize._value_iteration import check_training, train_table
+    from saltus.optimize._verdict import Verdict, steps_table, torque_table, verdict
 
 __all__ = [
     "RECIPES",
@@ -69,6 +71,8 @@ __all__ = [
     "verdict",
 ]
 
+__getattr__ = loaded_later(__name__)
+
 
 def problem_names(robot: str | None = None) -> list[str]:
     """Names of all problems, or of those of one robot."""
@@ -83,6 +87,9 @@ def find_problem(
 
     With ``mixes`` candidates are judged by what they keep if everything is off at random, so many times its own mixes.
     """
+    from saltus.optimize._problem import Problem
+    from saltus.robots import find_robot
+
     module = registry.load("problems", name)
     meant: Any = getattr(module, "ROBOT", None)
     system = find_robot(meant) if robot is None else robot

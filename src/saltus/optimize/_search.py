@@ -232,7 +232,7 @@ class _Search:
 
     def _scores(self, drawn: np.ndarray, block: int, *, mixed: bool) -> np.ndarray:
         """Scores of candidates, of the first at least, as far as there is time."""
-        found = []
+        found: list[np.ndarray] = []
         for first in range(0, len(drawn), block):
             if found and self.late():
                 break

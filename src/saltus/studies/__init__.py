@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from saltus import registry
-from saltus.contact import law_of
+from saltus._lazy import loaded_later
 from saltus.errors import InputError
-from saltus.gaits import RecoverableIntervals, Region, recoverable_intervals, region
-from saltus.studies._compare import Comparison, compare_controllers
-from saltus.studies._compare_learning import Effort
-from saltus.studies._laws import compare_laws, laws_in_words
-from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
-from saltus.studies._swing_mixes import SwingMixes
-from saltus.studies._swing_settings import SwingSetting, all_settings, try_settings
-from saltus.studies._swing_trials import SwingTrials, TrialsInterrupted, fitted_energy, try_swings
-from saltus.studies._swings import Swing, fell, swings, swings_to_dict
-from saltus.studies._tuning import Tuned, tune
+
+if TYPE_CHECKING:
+    from saltus.contact import law_of
+    from saltus.gaits import RecoverableIntervals, Region, recoverable_intervals, region
+    from saltus.studies._compare import Comparison, compare_controllers
+    from saltus.studies._compare_learning import Effort
+    from saltus.studies._laws import compare_laws, laws_in_words
+    from saltus.studies._paper import Correction, Drawing, Number, Paper, Report, Value
+    from saltus.studies._swing_mixes import SwingMixes
+    from saltus.studies._swing_settings import SwingSetting, all_settings, try_settings
+    from saltus.studies._swing_trials import SwingTrials, TrialsInterrupted, fitted_energy, try_swings
+    from saltus.studies._swings import Swing, fell, swings, swings_to_dict
+    from saltus.studies._tuning import Tuned, tune
 
 __all__ = [
     "Comparison",
@@ -51,6 +56,8 @@ __all__ = [
     "tune",
 ]
 
+__getattr__ = loaded_later(__name__)
+
 
 def paper_names() -> list[str]:
     """Names of all papers that can be reproduced."""
@@ -59,6 +66,8 @@ def paper_names() -> list[str]:
 
 def find_paper(name: str) -> Paper:
     """The paper of that name."""
+    from saltus.studies._paper import Paper
+
     module = registry.load("papers", name)
     if not isinstance(module.PAPER, Paper):
         raise InputError(f"PAPER of {module.__file__} must be a saltus.studies.Paper, got {module.PAPER!r}")
