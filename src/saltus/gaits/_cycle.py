@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import casadi as ca
@@ -158,8 +158,8 @@ class _Walk:
         is_over = phase.ends is not None and bool(over(system, self.x[None, :], system.parameter_values[None, :])[0])
         run = simulate(held.system if is_over else system, self.x, until=0.0 if is_over else longest, **options)
         if run.status.name != "terminal" and not is_over:
-            why = _why(self.gait, k, self.numbers, run)
-            raise SaltusError(f"gait {self.gait.name}: {phase.name} never ends within {longest:g} s{why}")
+            text = f"gait {self.gait.name}: {phase.name} never ends within {longest:g} s"
+            raise NeverEnds(text, partial(_why, self.gait, k, dict(self.numbers), run))
         self.runs.append(run)
         if is_over:
             self.by_times.append(np.zeros(self.width))
@@ -232,6 +232,25 @@ class _Walk:
     def _slopes(self, held: HeldSystem) -> np.ndarray:
         """Derivatives of the parameters of the system of a phase, a row for each."""
         return np.array([self._slope(name) for name in held.mechanism.parameters])
+
+
+class NeverEnds(SaltusError):
+    """A phase that does not come to its end. Why is found out only if the message is read: a search tries many."""
+
+    def __init__(self, text: str, why: Callable[[], str]):
+        super().__init__(text)
+        self._text, self._why = text, why
+
+    @cached_property
+    def message(self) -> str:
+        """What never ends, and why."""
+        return self._text + self._why()
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> Any:
+        return SaltusError, (self.message,)
 
 
 def _why(gait: Gait, k: int, numbers: Mapping[str, float], run: Trajectory) -> str:

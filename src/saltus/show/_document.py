@@ -67,8 +67,8 @@ class Document:
         """Laws that were checked: whether each holds, its name, how far it is missed and how far it may be."""
         self._add("checks", title, rows=[[bool(ok), *words] for ok, *words in rows])
 
-    def figures(self, title: str, figures: Sequence[tuple[Figure | str, str]]) -> None:
-        """Pictures, or the text of SVG files, with their captions."""
+    def figures(self, title: str, figures: Sequence[tuple[Figure | bytes | str, str]]) -> None:
+        """Pictures, the bytes of PNG files, or the text of SVG files, with their captions."""
         made = [{"image": _image(figure), "caption": caption} for figure, caption in figures]
         self._add("figures", title, figures=made)
 
@@ -113,10 +113,11 @@ class Document:
         self.sections.append({"type": kind, "title": title, **content})
 
 
-def _image(figure: Figure | str) -> str:
+def _image(figure: Figure | bytes | str) -> str:
     if isinstance(figure, str):
         return f"data:image/svg+xml;base64,{base64.b64encode(figure.encode()).decode()}"
-    return f"data:image/png;base64,{base64.b64encode(figure_bytes(figure)).decode()}"
+    content = figure if isinstance(figure, bytes) else figure_bytes(figure)
+    return f"data:image/png;base64,{base64.b64encode(content).decode()}"
 
 
 def check_html(path: Path | str, *, force: bool = False) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 import saltus
 from saltus._write import write
 from saltus.errors import InputError, unknown_name
-from saltus.show import Document, save_figure, versions
+from saltus.show import Document, figure_bytes, save_figure, versions
 
 LEAST_DETAIL = 20
 VERDICTS = ("reproduced", "corrected", "not reproducible")
@@ -83,6 +84,15 @@ class Drawing:
     def __post_init__(self) -> None:
         _check_verdict(self.verdict)
 
+    @cached_property
+    def png(self) -> bytes:
+        """The picture as a PNG file, drawn once for the page and for its own file."""
+        return figure_bytes(self.figure)
+
+    def save(self, folder: Path, name: str) -> list[Path]:
+        """Write the picture as PNG and SVG files."""
+        return [write(folder / f"{name}.png", self.png), *save_figure(self.figure, folder, name, ("svg",))]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -134,7 +144,7 @@ class Report:
             ("where", "printed", "right", "what comes out as printed", "what comes out corrected", "verdict"),
             [(c.where, c.printed, c.right, c.by_printed, c.by_right, c.verdict) for c in self.corrections],
         )
-        document.figures("Figures", [(d.figure, f"{d.caption} Verdict: {d.verdict}.") for d in self.drawings])
+        document.figures("Figures", [(d.png, f"{d.caption} Verdict: {d.verdict}.") for d in self.drawings])
 
     def save(self, folder: Path) -> list[Path]:
         """Write the page, the numbers and every figure to a folder."""
@@ -145,7 +155,7 @@ class Report:
         content = json.dumps(_finite(self.to_dict()), indent=1, ensure_ascii=False, allow_nan=False)
         files.append(write(folder / f"{self.paper.key}.json", content.encode()))
         for drawing in self.drawings:
-            files += save_figure(drawing.figure, folder, f"{self.paper.key}-{drawing.name}")
+            files += drawing.save(folder, f"{self.paper.key}-{drawing.name}")
         return files
 
 
