@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import pickle
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saltus.engine._batch import Batch
@@ -23,7 +24,43 @@ class UnknownName(InputError):
     """A name is not among those allowed."""
 
 
-class RunFailed(SaltusError):
+class _Carries:
+    """An error that carries what was made so far.
+
+    Where that cannot be sent to another process, or not be read there, the error arrives without it and says so: a
+    pool of processes would wait for ever for an error that cannot be read.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (type(self), str(self), {name: _sent(value) for name, value in self.__dict__.items()})
+
+
+def _sent(value: Any) -> bytes | str:
+    """A value as pickle sends it, or why it cannot."""
+    try:
+        return pickle.dumps(value)
+    except Exception as error:  # noqa: BLE001 - things of a user's own may fail in any way
+        return f"{type(error).__name__}: {error}"
+
+
+def _received(kind: type[BaseException], message: str, sent: dict[str, bytes | str]) -> BaseException:
+    carried: dict[str, Any] = {}
+    lost: list[str] = []
+    for name, value in sent.items():
+        carried[name] = None
+        try:
+            if isinstance(value, str):
+                lost.append(f"{name} stayed in the process that made it ({value})")
+            else:
+                carried[name] = pickle.loads(value)
+        except Exception as error:  # noqa: BLE001 - as above
+            lost.append(f"{name} cannot be read here ({type(error).__name__}: {error})")
+    received = kind.__new__(kind, "; ".join([message, *lost]))
+    received.__dict__.update(carried)
+    return received
+
+
+class RunFailed(_Carries, SaltusError):
     """A run ended in a status other than success; the trajectory so far is in ``run``."""
 
     def __init__(self, message: str, run: Trajectory):
@@ -34,7 +71,7 @@ class RunFailed(SaltusError):
 # Whoever presses Ctrl-C wants all to stop: what catches errors, to try elsewhere, must not catch these.
 
 
-class RunInterrupted(KeyboardInterrupt):
+class RunInterrupted(_Carries, KeyboardInterrupt):
     """A run was stopped by Ctrl-C; the trajectory so far is in ``run``."""
 
     def __init__(self, message: str, run: Trajectory):
@@ -42,7 +79,7 @@ class RunInterrupted(KeyboardInterrupt):
         self.run = run
 
 
-class BatchInterrupted(KeyboardInterrupt):
+class BatchInterrupted(_Carries, KeyboardInterrupt):
     """Many runs were stopped by Ctrl-C; those made so far are in ``batch``."""
 
     def __init__(self, message: str, batch: Batch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from saltus.engine._refusals import tally
 from saltus.engine._simulate import simulate
 from saltus.engine._status import NOT_STARTED, RUNNING, STATUSES
 from saltus.engine._trajectory import Trajectory
+from saltus.engine._travel import portable
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -42,6 +43,10 @@ class Batch:
     figures: dict[str, np.ndarray] = field(default_factory=dict)
     errors: dict[int, BaseException] = field(default_factory=dict)
     runs: list[Trajectory | None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"errors": {run: portable(error) for run, error in self.errors.items()}}
 
     # -- how they ended ---------------------------------------------------------------------
 

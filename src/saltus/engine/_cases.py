@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -58,6 +58,10 @@ class Cases:
 
     def __len__(self) -> int:
         return len(self.states)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without controllers as bound, which are of one process and have done their work."""
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"controls": ()}
 
     @cached_property
     def distinct(self) -> list[Control]:

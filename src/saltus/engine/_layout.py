@@ -191,6 +191,9 @@ def __getattr__(name: str) -> int:
     raise AttributeError(name)
 
 
+# Places of addresses of compiled code, which are of one process only.
+ADDRESSES = tuple(globals()[name] for name in _ADDRESSES)
+
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 

@@ -56,6 +56,9 @@ class Trajectory:
 
     Arcs of smooth motion are joined by events. Samples at a regular spacing, with one row on each
     side of every event, are in ``dataset``; ``at`` reads the continuous motion at any time.
+
+    It can be pickled and copied where its robot and its controller can. What was compiled is found, or compiled anew,
+    in the process that loads it.
     """
 
     system: HybridSystem
@@ -71,6 +74,12 @@ class Trajectory:
     doubles: np.ndarray
     step_rows: np.ndarray
     event_rows: np.ndarray
+    controller: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from saltus.engine._travel import packed
+
+        return packed(self)
 
     # -- how it ended -----------------------------------------------------------------------
 

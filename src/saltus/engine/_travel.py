@@ -1,0 +1,74 @@
+"""A run that is sent to another process: its record goes along, and machine code is found or made where it arrives."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from saltus.engine import _layout as L
+from saltus.engine._control import Control
+from saltus.engine._program import arenas
+from saltus.engine._trajectory import Trajectory
+from saltus.errors import SaltusError
+from saltus.hybrid import HybridSystem
+
+# What a trajectory consists of, beside its controller: all but what is bound to one process.
+_FIELDS = (
+    "system", "method", "rtol", "atol", "start_time", "requested_end", "output_step", "status", "integers", "doubles",
+    "step_rows", "event_rows",
+)  # fmt: skip
+
+
+def packed(run: Trajectory) -> tuple[Any, ...]:
+    """How pickle sends a run."""
+    return unpacked, (run.controller, portable(run.control.failure), {name: getattr(run, name) for name in _FIELDS})
+
+
+class RemoteError(SaltusError):
+    """An error of another process that could not be sent, in its words."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def portable(failure: BaseException | None) -> BaseException | None:
+    """What a controller raised, or its words where the error itself cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(failure))
+    except Exception:  # noqa: BLE001 - an error of somebody's own may fail in any way
+        return RemoteError(repr(failure))
+    return failure
+
+
+def unpacked(controller: Any, failure: BaseException | None, fields: dict[str, Any]) -> Trajectory:
+    """The run again, with the addresses of this process."""
+    from saltus.engine._simulate import bind
+
+    system, integers, doubles = fields["system"], fields["integers"].copy(), fields["doubles"].copy()
+    control = bind(controller, system)
+    control.failure = failure
+    fresh, _ = arenas(
+        system, fields["method"], control.data.size, control.memory.size, control.breaks.size,
+        bool(integers[L.N] > integers[L.NX]),
+    )  # fmt: skip
+    _check(system, control, integers, fresh, doubles)
+    integers[list(L.ADDRESSES)] = fresh[list(L.ADDRESSES)]
+    laws = slice(fresh[L.LAW], fresh[L.LAW] + fresh[L.NUNIT])
+    integers[laws] = fresh[laws]
+    integers[L.CONTROL] = control.address
+    # the numbers of a controller may be addresses of others
+    doubles[integers[L.DATA] : integers[L.DATA] + control.data.size] = control.data
+    return Trajectory(
+        **{**fields, "integers": integers, "doubles": doubles, "control": control, "controller": controller}
+    )
+
+
+def _check(system: HybridSystem, control: Control, I: np.ndarray, fresh: np.ndarray, D: np.ndarray) -> None:
+    sizes = (L.NX, L.N, L.NUNIT, L.NROW, L.NUSER, L.NBREAK, L.DATA, L.MEM, L.STEP_ROW, L.EVENT_ROW)
+    if len(I) != len(fresh) or any(I[place] != fresh[place] for place in sizes):
+        raise SaltusError(
+            f"this run of {system.name} with {control.name} was made by another version of the robot, of the "
+            "controller or of saltus, and cannot be read here"
+        )
