@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -13,9 +14,11 @@ import pytest
 from processors import environment
 
 import saltus
+from saltus import _cache
 from saltus._cache import cache_folder
 from saltus._closure import closure_digest
 from saltus._native import CONTROL, compile_entry
+from saltus.errors import CacheWarning
 
 PROGRAM = """
 import saltus
@@ -187,6 +190,53 @@ def test_damaged_files_and_those_of_other_versions_are_replaced_and_said_once(tm
     assert small(tmp_path).count("CacheWarning") == 1
     assert all(path.read_bytes().startswith(b"saltus machine code 3") for path in files)
     assert small(tmp_path) == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files belong to users on Unix")
+@pytest.mark.parametrize("spoil", ["folder open", "file open", "file of another user"])
+def test_code_that_others_may_have_written_is_not_executed(tmp_path, spoil):
+    cache = tmp_path / "cache"
+    assert small(cache) == ""
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    files = sorted(cache.glob("*.bin"))
+    if spoil == "folder open":
+        cache.chmod(0o777)
+    elif spoil == "file open":
+        files[0].chmod(0o666)
+    elif os.getuid() != 0:
+        pytest.skip("only root can give files away")
+    else:
+        os.chown(files[0], 12345, 12345)
+    said = small(cache)
+    assert said.count("CacheWarning") == 1
+    assert "SALTUS_CACHE" in said
+    # a file of one's own takes the place of a foreign one; in a foreign folder it is not used either
+    assert small(cache).count("CacheWarning") == (1 if spoil == "folder open" else 0)
+
+
+def test_variables_that_are_set_to_nothing_are_not_set(monkeypatch):
+    for name in ("SALTUS_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "")
+    assert cache_folder().is_absolute()
+    assert cache_folder().parent in (Path.home() / ".cache", Path.home() / "Library" / "Caches")
+
+
+def test_a_process_that_stopped_while_it_compiles_is_not_waited_for_for_ever(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))
+    monkeypatch.setattr(_cache, "LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(_cache, "_SAID", set())
+    cache, waits, made = _cache.DiskCache("part", "a key"), [], []
+    with cache.alone():
+        (lock,) = tmp_path.glob(".lock-*")
+        with (
+            pytest.warns(CacheWarning, match="another process has been compiling part"),
+            cache.alone(lambda: waits.append(True)),
+        ):
+            made.append(True)
+    assert (waits, made) == ([True], [True])
+    with lock.open("w") as other:  # nobody holds it any more
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_a_folder_of_two_processors_never_mixes_their_code(tmp_path):

@@ -8,8 +8,10 @@ import os
 import pickle
 import platform
 import re
+import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,21 +32,40 @@ from saltus.errors import CacheWarning
 _HEAD = b"saltus machine code 3\n"
 _DIGEST = hashlib.sha256().digest_size
 
+# How long a process waits for another that compiles the same, s: some ten times what the largest part takes.
+LONGEST_WAIT = 300.0
+
 _SAID: set[str] = set()
 
 
 def cache_folder() -> Path:
     """Where compiled code is stored: ``SALTUS_CACHE`` or the user's cache folder."""
+    # a variable that is set to nothing is not set
     chosen = os.environ.get("SALTUS_CACHE")
     if chosen:
         return Path(chosen).expanduser()
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home())
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "saltus"
+
+
+def _make(folder: Path) -> None:
+    """Make a folder into which nobody else may write, whatever the user's mask is."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _whose(status: os.stat_result) -> str:
+    """Who else may have written a file or folder, in words; nothing if nobody but this user and the system."""
+    if not hasattr(os, "getuid"):
+        return ""
+    if status.st_uid not in (os.getuid(), 0):
+        return "belongs to another user"
+    return "may be written by others" if stat.S_IMODE(status.st_mode) & 0o022 else ""
 
 
 def _say_once(kind: str, text: str) -> None:
@@ -125,11 +146,13 @@ class DiskCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         path = self.path(target_context.codegen())
         try:
-            content = path.read_bytes()
+            content = self._content(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             _say_once("read", f"the cache of machine code cannot be read ({error}); saltus compiles again")
+            return None
+        if content is None:
             return None
         payload = content[len(_HEAD) + _DIGEST :]
         if content[: len(_HEAD) + _DIGEST] != _HEAD + hashlib.sha256(payload).digest():
@@ -145,15 +168,31 @@ class DiskCache(NullCache):
         self._saved = True
         return made
 
+    def _content(self, path: Path) -> bytes | None:
+        """What is in a file; None where somebody else may have put it there, for it would be executed."""
+        with path.open("rb") as file:
+            for place, status in ((path.parent, path.parent.stat()), (path, os.fstat(file.fileno()))):
+                if whose := _whose(status):
+                    _say_once(
+                        "foreign",
+                        f"{place} {whose}: machine code in it is not used, and saltus compiles again. Set SALTUS_CACHE "
+                        "to a folder of your own, or take the permission to write from others (chmod go-w)",
+                    )
+                    return None
+            return file.read()
+
     @contextlib.contextmanager
     def alone(self, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """While no other process compiles the same; ``wait`` is called before waiting for one that does, and may raise.
 
-        Where files cannot be locked, two processes may compile the same, and the last one's file stays.
+        Where files cannot be locked, or the other process takes too long, two processes may compile the same, and the
+        last one's file stays.
         """
         try:
             lock = self._locked(wait)
         except (ImportError, OSError):
+            lock = None
+        if lock is None:
             yield
             return
         with lock:
@@ -166,15 +205,31 @@ class DiskCache(NullCache):
     def _locked(self, wait: Callable[[], None]) -> Any:
         import fcntl
 
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256(self._key.encode()).hexdigest()[:40]
-        lock = (cache_folder() / f".lock-{digest}").open("w")
-        try:
+        def taken() -> bool:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                wait()
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                return False
+            return True
+
+        _make(cache_folder())
+        digest = hashlib.sha256(self._key.encode()).hexdigest()[:40]
+        lock = (cache_folder() / f".lock-{digest}").open("w")
+        try:
+            if taken():
+                return lock
+            wait()
+            latest = time.monotonic() + LONGEST_WAIT
+            while not taken():
+                if time.monotonic() > latest:
+                    _say_once(
+                        "lock",
+                        f"another process has been compiling {self._name} for {LONGEST_WAIT:g} s; saltus compiles it "
+                        "too, and goes on",
+                    )
+                    lock.close()
+                    return None
+                time.sleep(0.05)
         except BaseException:
             lock.close()
             raise
@@ -189,7 +244,7 @@ class DiskCache(NullCache):
         path = self.path(data.codegen)
         temporary = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make(path.parent)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
             with os.fdopen(handle, "wb") as file:
                 file.write(_HEAD + hashlib.sha256(payload).digest() + payload)
