@@ -2,7 +2,7 @@
 
 A C library chooses another version of exp or atan2 for each processor, and their last bits differ. These use sums,
 products, quotients and square roots only, which IEEE 754 defines to the bit. The reductions and minimax coefficients
-are those published with fdlibm [ng1992]. `floor`, `sqrt` and constants are exact everywhere and come from `math`.
+are those published with fdlibm [ng1992]. `sqrt` and constants are exact everywhere and come from `math`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from saltus._native import bits_of, compiled, double_of, never_inline
+from saltus._native import bits_of, compiled, double_of, never_inline, whole_above, whole_below
 from saltus._sincos import ROUND, sincos
 
 pi, inf, nan = math.pi, math.inf, math.nan
@@ -26,6 +26,34 @@ _SPLITTER = 2.0**27 + 1.0
 
 def __getattr__(name: str) -> Any:
     return getattr(math, name)
+
+
+# Beyond this, an integer of 64 bits may have no room for a number; what a processor makes of it then, is its own.
+_ROOM = 2.0**62
+
+
+@compiled
+def _integer(whole):
+    """A whole number as an integer; of those without room, and of NaN, the same on every processor."""
+    return int(min(max(whole, -_ROOM), _ROOM)) if whole == whole else 0
+
+
+@compiled
+def floor(x):
+    """The largest integer that is not above x."""
+    return _integer(whole_below(x))
+
+
+@compiled
+def ceil(x):
+    """The least integer that is not below x."""
+    return _integer(whole_above(x))
+
+
+@compiled
+def trunc(x):
+    """The integer part of x."""
+    return _integer(whole_below(x) if x > 0.0 else whole_above(x))
 
 
 @compiled
@@ -454,11 +482,11 @@ def pow(x, y):
         return 1.0
     if x != x or y != y:
         return nan
-    whole = math.floor(y) == y
+    whole = whole_below(y) == y
     if whole and abs(y) <= 3.0:
         power = _whole_power(x, int(abs(y)))
         return power if y > 0.0 else 1.0 / power
-    odd = whole and abs(y) < 2.0**53 and math.floor(0.5 * y) != 0.5 * y
+    odd = whole and abs(y) < 2.0**53 and whole_below(0.5 * y) != 0.5 * y
     size = abs(x)
     if x < 0.0 and not whole and x != -inf:
         return nan
@@ -466,7 +494,9 @@ def pow(x, y):
         if size == 1.0:
             return 1.0
         return inf if (size > 1.0) == (y > 0.0) else 0.0
-    if size == 0.0 or size == inf:
+    if size == 1.0:
+        result = 1.0
+    elif size == 0.0 or size == inf:
         result = inf if (size == inf) == (y > 0.0) else 0.0
     else:
         high, low = _long_log(size)

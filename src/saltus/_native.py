@@ -161,6 +161,22 @@ bits_of = _same_bits(types.float64, types.int64, _INT64)
 double_of = _same_bits(types.int64, types.float64, _DOUBLE)
 
 
+def _rounding(name: str) -> Any:
+    """An intrinsic that rounds to a whole number, which stays a double: as an integer it might have no room."""
+
+    @intrinsic
+    def rounded(typingctx, value):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", [_DOUBLE]), arguments)
+
+        return types.float64(types.float64), codegen
+
+    return rounded
+
+
+whole_below, whole_above = _rounding("floor"), _rounding("ceil")
+
+
 @intrinsic
 def where(typingctx, flag, value):  # type: ignore[no-untyped-def]
     """A value where a flag is not zero, else zero: one instruction, where a branch would cost the compiler a block."""

@@ -300,3 +300,31 @@ def test_a_second_hand_closes_while_the_elbow_is_at_its_stop():
         assert run.status.good
         assert run.check().ok
         assert np.abs(run.x[-1, 4:]).max() < 1e-9
+
+
+LOOP = {
+    "m_fore": 1.2693020623736901, "m_upper": 0.44507519357528963, "m_body": 0.6649787003956517,
+    "L_upper": 0.30641286086076125, "L_body": 0.1868319223983764, "g": 8.407898161074124,
+    "joint_coulomb": 1.1525032335023897, "joint_viscous": 0.15536727547496507,
+    "hand_coulomb": 0.40550717710281164, "hand_viscous": 0.07075329940559844, "elbow_stop": 5.797358113104087,
+    "shoulder_stop": 3.569396177269995, "bar_radius": 0.005473696436286128, "bar0_y": 0.16498046935746563,
+}  # fmt: skip
+LOOP_START = [
+    189.38724039625544, -0.4392913025009348, 1.3966392608650464, 0.70932013338986, -2.356194490192345,
+    0.39269908169872414, 0.39303194792140417,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["bar0_y", "g", "hand_coulomb", "m_body"])
+def test_joints_of_a_closed_loop_turn_together_whatever_rounding_says(name):
+    # both hands hold, two joints stick: what is left moves in one way only, and all its joints turn at one instant
+    robot = saltus.robots.five_link_brachiator(**LOOP)
+    for places in range(-4, 5):
+        near = robot.with_parameters(**{name: LOOP[name] + places * math.ulp(LOOP[name])})
+        run = saltus.simulate(
+            near, LOOP_START + [0.0] * 7, mode={"B": "closed"}, until=1.0, rtol=6.3e-7, atol=7.5e-12, method="dop853",
+            max_events=2000,
+        )  # fmt: skip
+        assert run.status.name == "finished"
+        assert run.events[-1].t == pytest.approx(0.4864964, abs=1e-5)
+        assert len(run.events) == 1

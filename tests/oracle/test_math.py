@@ -11,7 +11,7 @@ from numba import types
 
 from saltus import _math
 from saltus._closure import own_math
-from saltus._native import DOUBLES, compile_entry, ctypes_entry, pointer_to
+from saltus._native import DOUBLES, KERNEL, compile_entry, ctypes_entry, pointer_to
 
 RANDOM = np.random.default_rng(11)
 # Units in the last place from the C library, whose own error is below one. The error function sums up to forty terms.
@@ -20,7 +20,10 @@ ONE_ARGUMENT = {
     "asin": 2, "acos": 2, "sinh": 3, "cosh": 3, "tanh": 3, "asinh": 4, "acosh": 4, "atanh": 4, "erf": 16,
 }  # fmt: skip
 TWO_ARGUMENTS = {"atan2": 2, "pow": 2, "hypot": 2}
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 5e-324, -5e-324, 1e-310, 1e-20, 1e300, math.inf, -math.inf, math.nan)
+SPECIAL = (
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 5e-324, -5e-324, 1e-310, 1e-20, 1e300, -1e300, 1.7e308, 2.0**53 + 2,
+    math.inf, -math.inf, math.nan,
+)  # fmt: skip
 
 
 def every(x, y, out, n):
@@ -115,6 +118,26 @@ def test_values_at_the_ends_of_their_domains(values, name):
         assert distance(value, other) <= 4, (a, b, value, other)
         if value == 0.0:
             assert math.copysign(1, value) == math.copysign(1, other), (a, b)
+
+
+ROUNDED = (0.0, 0.5, -0.5, 1.0, -1.0, 2.5, -2.5, 1e15 + 0.5, -4503599627370497.5, 2.0**61, -(2.0**61))
+WITHOUT_ROOM = {2.0**62: 2**62, 1e300: 2**62, math.inf: 2**62, -1e19: -(2**62), -math.inf: -(2**62), math.nan: 0}
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc"])
+def test_whole_numbers_are_those_of_python_and_defined_where_an_integer_has_no_room(name):
+    scope = {"math": math}
+    source = (
+        f"def rounds(t, x, u, p, out):\n    for k in range(20):\n        out[k] = math.{name}(x[k])\n    return 0\n"
+    )
+    exec(source, scope)
+    entry = compile_entry(scope["rounds"], KERNEL, f"rounds-{name}")
+    call = ctypes_entry(entry, ctypes.c_int32, [ctypes.c_double] + [ctypes.c_void_p] * 4)
+    x, out = np.zeros(20), np.zeros(20)
+    x[: len(ROUNDED)], x[len(ROUNDED) : len(ROUNDED) + len(WITHOUT_ROOM)] = ROUNDED, list(WITHOUT_ROOM)
+    assert call(0.0, pointer_to(x), 0, 0, pointer_to(out)) == 0
+    wanted = [getattr(math, name)(value) for value in ROUNDED] + list(WITHOUT_ROOM.values())
+    assert out[: len(wanted)].tolist() == wanted
 
 
 def test_functions_that_are_exact_everywhere_stay_those_of_math():

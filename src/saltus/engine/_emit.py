@@ -8,7 +8,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._native import always_inline, compiled, where
+from saltus._native import always_inline, compiled, where, whole_above, whole_below
 from saltus._sincos import sincos
 from saltus.errors import CompileError
 
@@ -56,8 +56,8 @@ _UNARY = {
     ca.OP_EXPM1: "math.expm1({0})",
     ca.OP_ERF: "math.erf({0})",
     ca.OP_FABS: "abs({0})",
-    ca.OP_FLOOR: "math.floor({0})",
-    ca.OP_CEIL: "math.ceil({0})",
+    ca.OP_FLOOR: "whole_below({0})",
+    ca.OP_CEIL: "whole_above({0})",
     ca.OP_SIGN: "(1.0 if {0} > 0.0 else (-1.0 if {0} < 0.0 else 0.0))",
     ca.OP_NOT: "(1.0 if {0} == 0.0 else 0.0)",
 }
@@ -79,7 +79,10 @@ def _greatest(a, b):  # type: ignore[no-untyped-def]
 
 
 # What emitted code calls; numba's own min and max take any number of arguments, and are called in another way.
-SCOPE: dict[str, Any] = {"math": math, "sincos": sincos, "where": where, "min": _least, "max": _greatest}
+SCOPE: dict[str, Any] = {
+    "math": math, "sincos": sincos, "where": where, "min": _least, "max": _greatest, "whole_below": whole_below,
+    "whole_above": whole_above,
+}  # fmt: skip
 
 # The same without branches: a kernel of many choices, such as the nearest of many bars, then compiles in a fraction of
 # the time. Code for several lanes has its own way with branches.

@@ -10,6 +10,7 @@ from saltus.contact._unit import GRIP, GROUND, IMPACT, JOINT, SPACE, TEST
 from saltus.engine import _layout as L
 from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._flow import flow
+from saltus.engine._forces import row_accelerations
 from saltus.engine._guard_values import guards, kinematics
 from saltus.engine._guards import guard_at, same_time
 from saltus.engine._impact import impact, stop_at_start, stop_turning
@@ -188,12 +189,25 @@ def meet(I, D, unit, side):
 
 
 @compiled
-def stop_with(I, D):
-    """Mark what slips in space, and has come to rest together with what was stopped; whether there is any."""
+def stop_with(I, D, t):
+    """Mark what slides and has come to rest together with what was stopped; whether there is any.
+
+    A joint has, if it turns in what counts as the same instant: in a closed loop that can move in one way only, all
+    its joints turn together, and rounding alone says which is the first.
+    """
+    never_inline()
     found = False
+    row_accelerations(I, D, I[L.LAM])
     for unit in range(I[L.NUNIT]):
-        sliding = I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.STILL] + unit] == 0
-        if sliding and slip_speed(I, D, unit, I[L.GAP_V]) <= 10.0 * D[I[L.SLIDE] + 4 * unit + 3]:
+        kind = I[I[L.KIND] + unit]
+        if I[I[L.STILL] + unit] != 0 or not slides(kind, I[I[L.STATUS] + unit]):
+            continue
+        row = I[I[L.ROW] + unit]
+        if kind == SPACE:
+            stops = slip_speed(I, D, unit, I[L.GAP_V]) <= 10.0 * D[I[L.SLIDE] + 4 * unit + 3]
+        else:
+            stops = kind == JOINT and abs(D[I[L.GAP_V] + row]) <= abs(D[I[L.ACC] + row]) * same_time(t)
+        if stops:
             I[I[L.STILL] + unit] = 1
             found = True
     return found
@@ -237,7 +251,7 @@ def change_units(I, D, t, y):
     if turned:
         stop_turning(I, D, t, y)
         kinematics(I, D, t, y)
-        if stop_with(I, D):
+        if stop_with(I, D, t):
             stop_turning(I, D, t, y)
             kinematics(I, D, t, y)
     if striking:

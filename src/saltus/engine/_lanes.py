@@ -16,7 +16,16 @@ from typing import Any
 import casadi as ca
 from numba import types
 
-from saltus._native import DOUBLES, INTEGERS, STAGE_OF_LANES, call_stage, compile_entry, ctypes_entry
+from saltus._native import (
+    DOUBLES,
+    INTEGERS,
+    STAGE_OF_LANES,
+    call_stage,
+    compile_entry,
+    ctypes_entry,
+    whole_above,
+    whole_below,
+)
 from saltus._sincos import lane_sincos
 from saltus.engine._emit import straight_line
 from saltus.hybrid import HybridSystem, SymbolicMode, symbolic_mode
@@ -134,7 +143,9 @@ def roller() -> tuple[Any, Any]:
 
 
 # What emitted stages call.
-SCOPE: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": lane_sincos}
+SCOPE: dict[str, Any] = {
+    "__name__": __name__, "math": math, "sincos": lane_sincos, "whole_below": whole_below, "whole_above": whole_above,
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from saltus._native import FLOATS, always_inline, compile_entry, compiled, ctypes_entry
+from saltus._native import FLOATS, always_inline, compile_entry, compiled, ctypes_entry, whole_above, whole_below
 from saltus.engine._emit import straight_line
 from saltus.engine._reduced import Reduced
 from saltus.errors import InputError
@@ -125,7 +125,10 @@ def _source(mode: Reduced, aim: Aim, method: str, *, stops: bool) -> tuple[str, 
     """Python source of ``move``, and what it names."""
     if mode.u.numel() != 1:
         raise InputError(f"{mode.system.name}: lanes of two coordinates have one input, not {mode.u.numel()}")
-    scope: dict[str, Any] = {"__name__": __name__, "math": math, "sincos": sincos_single, "single": single}
+    scope: dict[str, Any] = {
+        "__name__": __name__, "math": math, "sincos": sincos_single, "single": single, "whole_below": whole_below,
+        "whole_above": whole_above,
+    }  # fmt: skip
     outputs = [mode.acceleration]
     ends = mode.stops if stops else ()
     for which, lower, upper in ends:

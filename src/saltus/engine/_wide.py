@@ -25,6 +25,8 @@ from saltus._native import (
     doubles_from,
     integers_from,
     never_inline,
+    whole_above,
+    whole_below,
 )
 from saltus._sincos import lane_sincos
 from saltus.contact._unit import KINEMATIC
@@ -385,7 +387,8 @@ def _step_alone(head, I, D, events, counts, results, run, sizes, nx, kept):
 
 # What emitted code of lanes calls.
 SCOPE: dict[str, Any] = {
-    "__name__": __name__, "math": math, "sincos": lane_sincos, "call_lanes": call_lanes, "clear": clear, "grown": grown,
+    "__name__": __name__, "math": math, "whole_below": whole_below, "whole_above": whole_above, "sincos": lane_sincos,
+    "call_lanes": call_lanes, "clear": clear, "grown": grown,
     "shrunk": shrunk, "resolved": resolved, "ulp": ulp,
 }  # fmt: skip
 
