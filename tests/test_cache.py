@@ -20,6 +20,12 @@ from saltus._closure import closure_digest
 from saltus._native import CONTROL, compile_entry
 from saltus.errors import CacheWarning
 
+
+def copy_of_cache(folder, **how):
+    """All that is in the cache, but for what other processes are about to write."""
+    shutil.copytree(cache_folder(), folder, ignore=shutil.ignore_patterns(".*"), **how)
+
+
 PROGRAM = """
 import saltus
 from saltus.control import PD
@@ -82,7 +88,7 @@ def test_edits_of_the_engine_and_of_helpers_in_other_files_are_never_missed(copy
 def test_damaged_files_are_compiled_anew(copy, tmp_path):
     run, _ = copy
     cache = tmp_path / "cache"
-    shutil.copytree(cache_folder(), cache)
+    copy_of_cache(cache)
     good = run(PROGRAM, SALTUS_CACHE=str(cache))
     for path in cache.glob("pendulum-*.bin"):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -160,7 +166,7 @@ CONTROLLER = Push
 
 def test_the_command_line_says_it_in_one_line(tmp_path):
     saltus.simulate(saltus.robots.pendulum(), until=0.1)  # only the controller is still to be compiled
-    shutil.copytree(cache_folder(), tmp_path / "cache", copy_function=os.symlink)
+    copy_of_cache(tmp_path / "cache", copy_function=os.symlink)
     (tmp_path / "push.py").write_text(PUSH)
     program = f"{FULL}; from saltus.__main__ import main; main()"
     words = ["run", "pendulum", "--controller", "push", "--plugins", str(tmp_path), "--until", "0.1", "--json"]
