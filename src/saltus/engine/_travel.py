@@ -53,19 +53,19 @@ def unpacked(controller: Any, failure: BaseException | None, fields: dict[str, A
         system, fields["method"], control.data.size, control.memory.size, control.breaks.size,
         bool(integers[L.N] > integers[L.NX]),
     )  # fmt: skip
-    _check(system, control, integers, fresh, doubles)
+    _check(system, control, integers, fresh)
     integers[list(L.ADDRESSES)] = fresh[list(L.ADDRESSES)]
     laws = slice(fresh[L.LAW], fresh[L.LAW] + fresh[L.NUNIT])
     integers[laws] = fresh[laws]
     integers[L.CONTROL] = control.address
     # the numbers of a controller may be addresses of others
     doubles[integers[L.DATA] : integers[L.DATA] + control.data.size] = control.data
-    return Trajectory(
-        **{**fields, "integers": integers, "doubles": doubles, "control": control, "controller": controller}
-    )
+    fields |= {"integers": integers, "doubles": doubles}
+    return Trajectory(**fields, control=control, controller=controller)
 
 
-def _check(system: HybridSystem, control: Control, I: np.ndarray, fresh: np.ndarray, D: np.ndarray) -> None:
+def _check(system: HybridSystem, control: Control, I: np.ndarray, fresh: np.ndarray) -> None:
+    """Refuse a record whose numbers lie elsewhere here."""
     sizes = (L.NX, L.N, L.NUNIT, L.NROW, L.NUSER, L.NBREAK, L.DATA, L.MEM, L.STEP_ROW, L.EVENT_ROW)
     if len(I) != len(fresh) or any(I[place] != fresh[place] for place in sizes):
         raise SaltusError(

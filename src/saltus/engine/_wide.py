@@ -388,8 +388,7 @@ def _step_alone(head, I, D, events, counts, results, run, sizes, nx, kept):
 # What emitted code of lanes calls.
 SCOPE: dict[str, Any] = {
     "__name__": __name__, "math": math, "whole_below": whole_below, "whole_above": whole_above, "sincos": lane_sincos,
-    "call_lanes": call_lanes, "clear": clear, "grown": grown,
-    "shrunk": shrunk, "resolved": resolved, "ulp": ulp,
+    "call_lanes": call_lanes, "clear": clear, "grown": grown, "shrunk": shrunk, "resolved": resolved, "ulp": ulp,
 }  # fmt: skip
 
 
