@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ from saltus.contact import GRIP
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit
 from saltus.engine import Control, ControlParameter
-from saltus.engine._control import wishes
+from saltus.engine._control import ControlTable, wishes
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
@@ -94,18 +94,39 @@ class Schedule:
                 end = starts[piece + 1] - starts[piece] if piece + 1 < len(starts) else np.inf
                 extreme = _extreme(table[k, piece], end)
                 check_limit(system, k, extreme, f"schedule, piece {piece + 1}")
-        # a piece of zeros comes first, for the time before the first start
-        table = np.concatenate([np.zeros((table.shape[0], 1, table.shape[2])), table], axis=1)
-        asked = self._wishes(system)
-        parts = (table.shape, starts[:1], starts, table.reshape(-1), [asked.shape[1]], asked.reshape(-1))
-        data = np.concatenate(parts)
         return bind_compiled(
             law,
-            data,
+            _data(starts[None], table[None], self._wishes(system))[0],
             breaks=starts,
             name="schedule",
-            parameters=_named(tuple(system.mechanism.actuators), table.shape[1:]),
+            parameters=_named(tuple(system.mechanism.actuators), (len(starts) + 1, table.shape[2])),
         )
+
+    @classmethod
+    def bind_all(
+        cls, schedules: Sequence[Schedule], system_of: Callable[[int], HybridSystem], limits: np.ndarray
+    ) -> tuple[ControlTable, np.ndarray] | None:
+        """Bind many schedules at once; say which of them may have to be refused. Nothing if they are not alike.
+
+        ``system_of`` gives the system of each; ``limits`` are those of its actuators, or a row of them for each.
+        """
+        if cls.bind is not Schedule.bind:
+            return None
+        order = {id(schedule): row for row, schedule in enumerate(schedules)}
+        distinct, which = np.unique([order[id(schedule)] for schedule in schedules], return_inverse=True)
+        read = _alike([schedules[row] for row in distinct], limits.shape[-1])
+        if read is None:
+            return None
+        starts, table = read
+        wild = ~(np.isfinite(starts).all(axis=1) & (starts[:, 1:] > starts[:, :-1]).all(axis=1))
+        largest = _bounds(starts, table)[which]
+        doubtful = wild[which] | ~(largest <= limits).all(axis=1)
+        if doubtful.all():
+            return None
+        sure = int(np.argmin(doubtful))
+        control = schedules[sure].bind(system_of(sure))
+        data = _data(starts, table, np.zeros((starts.shape[1] + 1, 0)))
+        return ControlTable(control, data[which], starts[which]), doubtful
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
         names = list(system.mechanism.actuators)
@@ -149,6 +170,43 @@ def _mirrored(system: HybridSystem) -> dict[str, float]:
             new = ca.SX(system.symmetry.state.get(actuator.coordinate, symbol))
             signs[name] = float(ca.Function("sign", [m.q], [ca.jacobian(new, symbol)])(np.zeros(m.nq)))
     return signs
+
+
+def _data(starts: np.ndarray, table: np.ndarray, wishes: np.ndarray) -> np.ndarray:
+    """What the law reads, a row for each schedule; the wishes are those of all."""
+    count, actuators, pieces, width = table.shape
+    # a piece of zeros comes first, for the time before the first start
+    table = np.concatenate([np.zeros((count, actuators, 1, width)), table], axis=2)
+    head, tail = ([actuators, pieces + 1, width], [wishes.shape[1], *wishes.reshape(-1)])
+    same = [np.repeat([one], count, axis=0) for one in (head, tail)]
+    return np.concatenate([same[0], starts[:, :1], starts, table.reshape(count, -1), same[1]], axis=1)
+
+
+def _alike(schedules: Sequence[Schedule], actuators: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Starts, and coefficients by actuator, piece and power, of schedules of one shape without requests."""
+    if any(len(schedule.requests) for schedule in schedules):
+        return None
+    try:
+        starts = np.array([schedule.starts for schedule in schedules], dtype=float)
+        table = np.array([schedule.pieces for schedule in schedules], dtype=float)
+    except (TypeError, ValueError):
+        return None
+    if table.ndim == 3:
+        table = table[:, :, None, :]
+    if starts.ndim != 2 or table.ndim != 4 or not table.size or table.shape[:3] != (*starts.shape, actuators):
+        return None
+    return starts, table.transpose(0, 2, 1, 3)
+
+
+def _bounds(starts: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """What no input of schedules exceeds, by schedule and actuator; NaN or infinite where that is not known."""
+    times = np.append(np.diff(starts, axis=1), np.full((len(starts), 1), np.inf), axis=1)
+    bounds = np.abs(table[..., 0])
+    for power in range(1, table.shape[3]):
+        coefficients = np.abs(table[..., power])
+        with np.errstate(invalid="ignore"):  # nothing grows for ever without a coefficient
+            bounds += np.where(coefficients == 0, 0.0, coefficients * times[:, None] ** power)
+    return bounds.max(axis=2)
 
 
 @lru_cache(maxsize=16)

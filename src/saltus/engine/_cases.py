@@ -10,14 +10,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus.engine._control import Control
+from saltus.engine._control import Control, ControlTable
 from saltus.hybrid import HybridSystem
 
-# How many runs CasADi evaluates at once: preparing it for more costs more than it saves.
-_BLOCK = 256
+# How many runs CasADi evaluates at once: preparing it for more costs more than it saves, unless there are many.
+_BLOCK, _MANY = 256, 1024
 
-# A call of a function this short takes longer than what it computes: where there are many runs, some share a call.
-_SHORT, _MANY, _SHARED = 64, 1024, 8
+# A call of a function this short takes longer than what it computes: of many runs some share a call, up to so many
+# instructions and runs.
+_SHORT, _LONGEST, _MOST = 64, 2048, 128
 
 # What a system keeps of its parameters' values once they are asked for.
 OF_VALUES = ("unit_coefficients", "ideal_units")
@@ -65,10 +66,15 @@ class Cases:
 
     @cached_property
     def distinct(self) -> list[Control]:
-        """The controllers as bound, each once."""
-        if isinstance(self.controls, Repeated):
+        """The controllers as bound, each once; of those that differ in their numbers only, one."""
+        if isinstance(self.controls, (Repeated, ControlTable)):
             return [self.controls.one]
         return list({id(control): control for control in self.controls}.values())
+
+    @property
+    def one_control(self) -> bool:
+        """Whether all runs have the same controller."""
+        return len(self.distinct) == 1 and not isinstance(self.controls, ControlTable)
 
     def of(self, run: int) -> HybridSystem:
         """The system with the parameters of one run."""
@@ -96,6 +102,8 @@ class Cases:
 
 
 def _some(things: Sequence[Any], rows: np.ndarray) -> Sequence[Any]:
+    if isinstance(things, ControlTable):
+        return things.rows(rows)
     return Repeated(things.one, len(rows)) if isinstance(things, Repeated) else [things[k] for k in rows.tolist()]
 
 
@@ -116,8 +124,9 @@ def column(function: Any, *rows: np.ndarray) -> np.ndarray:
 def columns(function: Any, *rows: np.ndarray) -> list[np.ndarray]:
     """Evaluate a CasADi function for all runs: a row for each goes in, a row for each comes out."""
     count = len(rows[0])
-    block = min(count, _BLOCK)
-    shared = _SHARED if count >= _MANY and function.n_instructions() <= _SHORT else 1
+    block, shared = min(count, _BLOCK), 1
+    if count >= _MANY and function.n_instructions() <= _SHORT:
+        block, shared = _MANY, min(_MOST, 1 << (_LONGEST // max(1, function.n_instructions())).bit_length() - 1)
     # memory is shared: converting numbers one by one would take longer than the runs
     buffer: Any
     buffer, evaluate = _mapped(function, block, shared).buffer()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,26 @@ class Control:
     def lasting(self) -> bool:
         """Whether many runs can share it: all of it is compiled, or there is nothing."""
         return self.kind == L.PASSIVE or not self.python
+
+
+class ControlTable(Sequence[Control]):
+    """Controllers that differ in their numbers and breaks only, of which each has as many: a row of both for each.
+
+    ``one`` is any of them, as it is bound alone.
+    """
+
+    def __init__(self, one: Control, data: np.ndarray, breaks: np.ndarray):
+        self.one, self.data, self.breaks = one, data, breaks
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, place: Any) -> Any:
+        return replace(self.one, data=self.data[place], breaks=self.breaks[place])
+
+    def rows(self, places: np.ndarray) -> ControlTable:
+        """Those at some places."""
+        return ControlTable(self.one, self.data[places], self.breaks[places])
 
 
 class State:

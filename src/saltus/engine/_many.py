@@ -106,9 +106,14 @@ def summarise(I, D, code, counts, first, results, second):
 
 
 @compiled
-def begin(head, I, D, results, out, nfigure):
-    """Before a run: no figures yet, and the law of figures is told of the start."""
+def begin(head, I, D, counts, results, run, sizes, nfigure):
+    """Before a run: its rows are those of a run of which nothing is known, and the law of figures reads the start."""
     I[L.FAILED] = 0
+    for k in range(run * sizes[0], (run + 1) * sizes[0]):
+        counts[k] = 0
+    out = (run + 1) * sizes[1] - nfigure
+    for k in range(run * sizes[1], out):
+        results[k] = math.nan
     for k in range(nfigure):
         results[out + k] = 0.0
     if head[LAW] != 0:
@@ -144,7 +149,7 @@ def many(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
             return run - first
         prepare(head, I0, D0, places, integers, doubles, I, D, run)
         row, place = run * wide, run * long
-        begin(head, I, D, results, place + R_STATE + nx + kept, nfigure)
+        begin(head, I, D, counts, results, run, (wide, long), nfigure)
         code = EVENTS_FULL
         while code in (EVENTS_FULL, PAUSED):
             code = call_advance(head[LOOP], I, D, events, events)

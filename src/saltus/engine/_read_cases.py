@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from saltus.engine._cases import Cases, Repeated, variant
-from saltus.engine._control import Control
+from saltus.engine._control import Control, ControlTable
 from saltus.engine._refusals import Refusals
 from saltus.engine._simulate import bind, check_controller, check_one_start
 from saltus.engine._starts import ask_controllers, check_constants, check_starts
@@ -166,7 +166,8 @@ def _values_by_name(system: HybridSystem, given: Mapping[str, Any]) -> tuple[dic
 
 
 def _states_by_name(system: HybridSystem, values: Mapping[str, np.ndarray], count: int | None) -> np.ndarray:
-    rows = np.tile(system.state(), (count or 1, 1))
+    rows = np.empty((count or 1, len(system.state_names)))
+    rows[:] = system.state()
     for name, value in values.items():
         rows[:, system.state_names.index(name)] = value
     return rows
@@ -208,6 +209,10 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> S
             control = bind(one, cases.system)
             if control.lasting:
                 return Repeated(control, len(cases))
+    else:
+        table = _bind_alike(cases, controllers, refusals)
+        if table is not None:
+            return table
     bound: dict[int, Control] = {}
     controls = [_UNBOUND] * len(cases)
     for run, controller in enumerate(controllers):
@@ -220,6 +225,19 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> S
                 bound[id(controller)] = control
         controls[run] = control
     return controls
+
+
+def _bind_alike(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> ControlTable | None:
+    """Controllers of one kind as a table, where their kind can make it; those that it doubts are bound one by one."""
+    kind = type(controllers[0])
+    if not hasattr(kind, "bind_all") or any(type(controller) is not kind for controller in controllers):
+        return None
+    found = kind.bind_all(controllers, cases.of, cases.constants[3] if cases.varied else cases.system.input_limits)
+    if found is None:
+        return None
+    table, doubtful = found
+    refusals.check(doubtful, lambda run: bind(controllers[run], cases.of(run)))
+    return table  # type: ignore[no-any-return]
 
 
 def _check_kind(run: int, controller: Any) -> None:

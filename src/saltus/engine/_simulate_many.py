@@ -8,7 +8,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from saltus.engine import _layout as L
 from saltus.engine import _many as M
 from saltus.engine._batch import Batch
 from saltus.engine._cases import Cases
-from saltus.engine._control import Control
+from saltus.engine._control import Control, ControlTable
 from saltus.engine._figures import Figures, at_the_end, expressions_of
 from saltus.engine._program import arenas, batch_loop, coefficient_places
 from saltus.engine._read_cases import read_cases
@@ -202,12 +201,12 @@ class _Work:
         self.cases, self.options, self.kept, self.law, self.lanes = cases, options, kept, law, lanes
         self.I, self.D, differing = _template(cases, options)
         integers, doubles = _own(cases, self.I, differing, options["start"])
-        self.integers = np.ascontiguousarray(np.column_stack([values for _, values in integers]), dtype=np.int64)
-        self.doubles = np.ascontiguousarray(np.column_stack([values for _, values in doubles]), dtype=np.float64)
+        self.integers, self.doubles = _side_by_side(integers, np.int64), _side_by_side(doubles, np.float64)
         self.places = np.concatenate([place for place, _ in (*integers, *doubles)]).astype(np.int64)
         count, size = len(cases), law.size if law else 0
-        self.counts = np.zeros((count, M.integers_left(len(cases.system.units), kept)), dtype=np.int64)
-        # the threads fill it before use: what they touch first is theirs
+        # a run fills its rows: what a thread touches first is its own
+        self.counts = np.empty((count, M.integers_left(len(cases.system.units), kept)), dtype=np.int64)
+        self.counts[:, M.R_CODE] = RUNNING
         self.results = np.empty((count, M.doubles_left(int(self.I[L.NX]), kept, size)))
         self.call, address, self.alive = batch_loop(lanes=lanes)
         entry = law.entry() if law else None
@@ -253,15 +252,15 @@ class _Work:
         arguments = [*self.shared, *(pointer_to(array[_APART:]) for array in own)]
 
         def task(first: int, last: int, memory: Any = own) -> int:
-            self.results[first:last] = np.nan
             return int(self.call(*arguments, first, last))
 
         return task
 
     def batch(self, cases: Cases) -> Batch:
         """The summaries so far, in their places among all cases."""
-        if self.stopped:  # no thread has filled what was not begun
-            self.results[self.counts[:, M.R_CODE] == RUNNING] = np.nan
+        if self.stopped:  # no run has filled the rows of those that were not begun
+            idle = self.counts[:, M.R_CODE] == RUNNING
+            self.counts[idle], self.results[idle] = RUNNING, np.nan
         errors = {}
         if any(control.failure is not None for control in self.cases.distinct):
             errors = {k: c.failure for k, c in enumerate(self.cases.controls) if c.failure is not None}
@@ -305,6 +304,12 @@ def _integrals(cases: Cases, control: Control) -> bool:
 _Columns = list[tuple[np.ndarray, np.ndarray]]
 
 
+def _side_by_side(columns: _Columns, kind: Any) -> np.ndarray:
+    """The values of some columns as one table; what is one already is not copied."""
+    values = [block for _, block in columns]
+    return np.ascontiguousarray(values[0] if len(values) == 1 else np.column_stack(values), dtype=kind)
+
+
 def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, start: float) -> tuple[_Columns, _Columns]:
     """What each run puts into its copy of the template: places in I and in D, and a row of values for each run."""
     integers: _Columns = [(I[L.SIDE] + np.arange(cases.sides.shape[1]), cases.sides)]
@@ -313,12 +318,21 @@ def _own(cases: Cases, I: np.ndarray, differing: np.ndarray, start: float) -> tu
         doubles.append((I[L.P] + np.arange(cases.parameters.shape[1]), cases.parameters))
         doubles.append((np.array(coefficient_places(cases.system, I), dtype=np.int64), cases.constants[2]))
         doubles.append((I[L.LIMIT] + np.arange(I[L.NU]), cases.constants[3]))
-    if len(cases.distinct) > 1:
+    if isinstance(cases.controls, ControlTable):
+        _own_numbers(cases.controls, I, start, integers, doubles)
+    elif not cases.one_control:
         _own_controls(cases, I, start, integers, doubles)
     if len(differing):
         flags = np.array([int(_integrals(cases, control)) for control in cases.controls])
         integers.append((differing[:, 0], differing[:, 1 + flags].T))
     return integers, doubles
+
+
+def _own_numbers(controls: ControlTable, I: np.ndarray, start: float, integers: _Columns, doubles: _Columns) -> None:
+    """The numbers and breaks of each run, where its controller has nothing else of its own."""
+    integers.append((np.array([L.PIECE]), (controls.breaks <= start).sum(axis=1, keepdims=True)))
+    doubles.append((I[L.DATA] + np.arange(controls.data.shape[1]), controls.data))
+    doubles.append((I[L.BREAKS] + np.arange(controls.breaks.shape[1]), controls.breaks))
 
 
 def _own_controls(cases: Cases, I: np.ndarray, start: float, integers: _Columns, doubles: _Columns) -> None:
@@ -364,27 +378,37 @@ def _spread(
     """Give chunks of runs to threads as these become free, until all are made or the work is stopped."""
     coming, count = iter(chunks), chunks[-1][1]
     made: list[int] = []
+    errors: list[BaseException] = []
 
-    def thread() -> None:
-        task = work.task()
-        for first, last in coming:
-            if work.stopped:
-                return
-            made.append(task(first, last))
-
-    with ThreadPoolExecutor(threads, thread_name_prefix="saltus") as pool:
-        futures = [pool.submit(thread) for _ in range(threads)]
+    def run(task: Callable[[int, int], int]) -> None:
         try:
-            while wait(futures, timeout=0.1).not_done:
+            for first, last in coming:
+                if work.stopped:
+                    return
+                made.append(task(first, last))
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            errors.append(error)
+            work.stop()
+
+    # their memory is made here: threads that wait for each other's Python code begin late
+    started = [threading.Thread(target=run, args=(work.task(),), name=f"saltus-{k}") for k in range(threads)]
+    try:
+        for thread in started:
+            thread.start()
+        for thread in started:
+            while thread.is_alive():
+                thread.join(0.1)
                 if progress is not None:
                     progress(sum(made), count)
-                if any(future.done() and future.exception() for future in futures):
-                    work.stop()
-        except BaseException:
-            work.stop()
-            raise
-    for future in futures:
-        future.result()
+    except BaseException:
+        work.stop()
+        raise
+    finally:
+        for thread in started:
+            if thread.ident is not None:
+                thread.join()
+    if errors:
+        raise errors[0]
     if progress is not None:
         progress(sum(made), count)
 

@@ -329,7 +329,7 @@ def wide(head, I0, D0, places, integers, doubles, counts, results, I, D, events,
                 coming += 1
                 Il, Dl = integers_from(I, l * li), doubles_from(D, l * ld)
                 M.prepare(head, I0, D0, places, integers, doubles, Il, Dl, table[l])
-                M.begin(head, Il, Dl, results, table[l] * sizes[1] + M.R_STATE + nx + kept, nfigure)
+                M.begin(head, Il, Dl, counts, results, table[l], sizes, nfigure)
                 for i in range(own):
                     B[(place[2] - own + i) * WIDTH + l] = Dl[Il[L.P] + i]
                 active += 1
