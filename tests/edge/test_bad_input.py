@@ -146,6 +146,16 @@ def test_schedule_within_its_limit_by_a_hair():
     saltus.simulate(saltus.robots.hopper(), controller=Schedule((0.0, 1.0), ((9.75, 1.0, -1.0), (0.0,))), until=0.01)
 
 
+@pytest.mark.parametrize("power", [2, 3, 5])
+@pytest.mark.parametrize("slight", [5e-324, 4.5e-309, -1e-200, 1e-30])
+def test_a_schedule_whose_last_power_is_next_to_nothing(power, slight):
+    row = (0.0, 9.0, *[0.0] * (power - 2), slight)
+    hopper = saltus.robots.hopper()
+    saltus.simulate(hopper, controller=Schedule((0.0, 1.0), (row, (0.0,))), until=0.01)
+    with pytest.raises(InputError, match=r"21 N m.* beyond"):
+        saltus.simulate(hopper, controller=Schedule((0.0, 1.0), ((12.0, *row[1:]), (0.0,))), until=0.01)
+
+
 def test_robot_without_actuators_takes_no_controller():
     for controller in (Constant(1.0), lambda *_: 0.0):
         with pytest.raises(InputError, match="no actuators"):

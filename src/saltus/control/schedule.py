@@ -260,11 +260,17 @@ def _extreme(coefficients: np.ndarray, end: float) -> float:
         return float(coefficients[0])
     if np.isinf(end):
         return np.inf
-    polynomial = np.polynomial.Polynomial(coefficients[: degree + 1])
-    places = [0.0, end]
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = coefficients[: degree + 1] * end ** np.arange(degree + 1)
+    if not np.isfinite(parts).all():
+        return np.inf
+    polynomial = np.polynomial.Polynomial(parts)
+    places = [0.0, 1.0]
     if degree > 1:
-        turns = np.asarray(polynomial.deriv().roots(), dtype=complex)
-        places += [float(r.real) for r in turns if abs(r.imag) < 1e-9 and 0 < r.real < end]
+        # a power too small to change the sum moves no turn, and quotients by it may overflow
+        slope = polynomial.deriv().trim(np.finfo(float).eps * np.abs(parts).max())
+        turns = np.asarray(slope.roots(), dtype=complex)
+        places += [float(r.real) for r in turns if abs(r.imag) < 1e-9 and 0 < r.real < 1]
     return max((float(polynomial(s)) for s in places), key=abs)
 
 
