@@ -209,9 +209,8 @@ class Batch:
     @cached_property
     def energy_limit(self) -> np.ndarray:
         """What the audit of a run allows it to be, J."""
-        largest, steepest, pushed = (self.doubles[:, place] for place in (M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED))
-        rtol, atol = self.options["rtol"], self.options["atol"]
-        limit: np.ndarray = energy_limit(self.steps, largest, steepest, pushed, rtol, atol)
+        sizes = (self.doubles[:, place] for place in (M.R_SCALE, M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED))
+        limit: np.ndarray = energy_limit(self.steps, *sizes, self.options["rtol"], self.options["atol"])
         return limit
 
     def check(self) -> Audit:

@@ -197,11 +197,14 @@ ADDRESSES = tuple(globals()[name] for name in _ADDRESSES)
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 
-# The energy balance: lost in impacts, what energy and these losses were at the start, potential
-# energy there, largest energy seen, residual of the balance now and at its largest, steepest energy,
-# largest product of inputs and coordinates; and how far the balance may be missed, if that is held.
-(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED, CLOSES) = range(13, 22)
-D_HEADER = 22
+# The energy balance: lost in impacts, what energy and these losses were at the start, kinetic energy there, lowest
+# and highest potential energy, largest sum of work and losses, largest energy with parts of it that cancel, residual
+# of the balance now and at its largest, steepest energy, largest product of inputs and coordinates; and how far the
+# balance may be missed, if that is held.
+(
+    LOST, BALANCE, KINETIC_FIRST, LOWEST, HIGHEST, EXCHANGED, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED, CLOSES,
+) = range(13, 25)  # fmt: skip
+D_HEADER = 25
 
 # Fields of an event's row, before its vectors.
 (E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)

@@ -138,6 +138,7 @@ def simulate(
     record = partial(
         Trajectory, system=system, method=method, rtol=rtol, atol=atol, start_time=start, requested_end=until,
         output_step=output_step if output_step is not None else (until - start) / 1000, controller=controller,
+        initial=x0, initial_mode=dict(mode or {}),
     )  # fmt: skip
     see = None if watch is None else partial(_show, watch, record, I, D, control)
     steps, events, code = _run(I, D, engine().advance, control, progress, see)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray
 
     from saltus.engine._audit import Audit
+    from saltus.engine._error_estimate import ErrorEstimate
     from saltus.engine._jacobian import Sensitivity
     from saltus.engine._needed import NeededFriction
     from saltus.hybrid import ModeGraph
@@ -69,6 +70,8 @@ class Trajectory:
     start_time: float
     requested_end: float
     output_step: float
+    initial: np.ndarray
+    initial_mode: Mapping[str, str]
     status: Status
     integers: np.ndarray
     doubles: np.ndarray
@@ -376,12 +379,37 @@ class Trajectory:
 
         return saltation(self, event)
 
-    def check(self) -> Audit:
-        """Audit the run: energy balance, contacts closed, guards respected."""
+    def check(self, *, deep: bool = False) -> Audit:
+        """Audit the run: energy balance, contacts closed, guards respected.
+
+        Parameters
+        ----------
+        deep
+            Measure it independently too: windows of it are simulated again by another method at a tighter tolerance,
+            and the error of its end state is estimated (`error_estimate`). This takes several times as long as the run.
+        """
         from saltus.engine._audit import audit
 
-        made: Audit = self.__dict__.get("_audit") or audit(self)
-        self.__dict__["_audit"] = made
+        known = self.__dict__.setdefault("_audits", {})
+        if deep not in known:
+            if deep:
+                from saltus.engine._deep import deep_audit
+
+                known[deep] = deep_audit(self)
+            else:
+                known[deep] = audit(self)
+        made: Audit = known[deep]
+        return made
+
+    def error_estimate(self) -> ErrorEstimate:
+        """Estimate how far the end state is from the true one, by two more runs at tighter tolerances.
+
+        A controller that is a Python function is called again, so it must depend on its arguments alone.
+        """
+        from saltus.engine._error_estimate import error_estimate
+
+        made: ErrorEstimate = self.__dict__.get("_error_estimate") or error_estimate(self)
+        self.__dict__["_error_estimate"] = made
         return made
 
     def mode_graph(self) -> ModeGraph:

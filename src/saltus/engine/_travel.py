@@ -16,8 +16,8 @@ from saltus.hybrid import HybridSystem
 
 # What a trajectory consists of, beside its controller: all but what is bound to one process.
 _FIELDS = (
-    "system", "method", "rtol", "atol", "start_time", "requested_end", "output_step", "status", "integers", "doubles",
-    "step_rows", "event_rows",
+    "system", "method", "rtol", "atol", "start_time", "requested_end", "output_step", "initial",
+    "initial_mode", "status", "integers", "doubles", "step_rows", "event_rows",
 )  # fmt: skip
 
 
