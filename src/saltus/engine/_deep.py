@@ -50,9 +50,11 @@ def _chosen(run: Trajectory) -> list[tuple[int, int]]:
 
 
 def _beginnings(run: Trajectory) -> np.ndarray:
-    """Steps that begin inside an arc; with a sampled controller at a sample, and never with one that has a memory."""
-    rows = run.step_rows
-    if run.control.memory.size or len(rows) < 2:
+    """Steps that begin inside an arc; with a sampled controller at a sample, and never with one that remembers."""
+    rows, memory = run.step_rows, run.control.memory
+    place = int(run.integers[L.MEM])
+    remembers = not np.array_equal(run.doubles[place : place + memory.size], memory)
+    if remembers or len(rows) < 2:
         return np.zeros(0, dtype=int)
     inside = rows[1:, L.S_ARC] == rows[:-1, L.S_ARC]
     if run.control.kind == L.SAMPLED:

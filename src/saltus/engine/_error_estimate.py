@@ -31,6 +31,9 @@ OWN, BETWEEN = 2.0, 3.0
 # A state that moves less than this part of what others of its unit move is measured by them.
 SMALLEST_RANGE = 1e-4
 
+# Steps that a reference may take: some, and so many times those of the run.
+FEW, MANY = 10_000, 500
+
 _GRID = 1000
 
 
@@ -87,7 +90,7 @@ def again(run: Trajectory, rtol: float, method: str, *, window: Any = None) -> T
     I, D = run.integers, run.doubles
     return simulate(
         run.system, state, start=start, until=end, controller=run.controller, mode=mode, rtol=rtol, atol=ratio * rtol, method=method, energy_tolerance=np.inf,
-        max_step=float(D[L.H_MAX]), max_steps=max(int(I[L.MAXSTEP]), 10_000_000), max_events=int(I[L.MAXEVENT]),
+        max_step=float(D[L.H_MAX]), max_steps=FEW + MANY * run.steps, max_events=int(I[L.MAXEVENT]),
         raise_errors=False,
     )  # fmt: skip
 
@@ -101,12 +104,13 @@ def error_estimate(run: Trajectory) -> ErrorEstimate:
     """Compare the end of a run with two references, which are made tighter until they agree."""
     if not run.status.good:
         raise InputError(f"a run that ended as {run.status.name} has no end state whose error could be estimated")
-    for references in _references(run):
-        second, third = references
-        estimate = _compare(run, second, third)
-        if estimate.predictable_until is None and not estimate.reason and _resolves(run, second, third):
+    estimates = []
+    for second, third in _references(run):
+        estimates.append(_compare(run, second, third))
+        if not estimates[-1].reason and _resolves(run, second, third):
             break
-    return estimate
+    # where the tightest tolerances lead nowhere, those before them say more
+    return next((estimate for estimate in reversed(estimates) if not estimate.reason), estimates[-1])
 
 
 def _references(run: Trajectory) -> Iterator[tuple[Trajectory, Trajectory]]:
@@ -121,7 +125,8 @@ def _references(run: Trajectory) -> Iterator[tuple[Trajectory, Trajectory]]:
 def _resolves(run: Trajectory, second: Trajectory, third: Trajectory) -> bool:
     """Whether two references are near to each other beside the run, or all three agree to rounding."""
     apart, own = _gap(second, third), _gap(run, third)
-    return bool((apart <= RESOLVED * own.max() + _rounding(third)).all())
+    enough = np.maximum(own.max(), run.atol + run.rtol * np.abs(_end(run)))
+    return bool((apart <= RESOLVED * enough + _rounding(third)).all())
 
 
 def _gap(one: Trajectory, other: Trajectory) -> np.ndarray:
