@@ -1,4 +1,4 @@
-"""Robots drawn at random: chains of links in the plane with joints that turn or slide, rub and stop, pinned or on feet."""
+"""Robots drawn at random: planar chains of links with joints that turn or slide, rub and stop, pinned or on feet."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ DEFAULT = {"rtol": 1e-10, "atol": 1e-12}
 
 @dataclass
 class Tally:
-    """What came of the runs: numbers of each kind, ratios of estimate and error, and what was wrong, to reproduce it."""
+    """How many runs of each kind there were, ratios of estimate and error, and what was wrong, to reproduce it."""
 
     counts: Counter[str] = field(default_factory=Counter)
     ratios: list[float] = field(default_factory=list)
@@ -132,7 +132,7 @@ def report(tally: Tally) -> tuple[str, bool]:
     rows += [[name, bound, found, "yes" if met else "NO"] for name, bound, found, met in judged]
     lines = [table(["what", "wanted", "measured", "met"], rows)]
     for title, found in (("Exceeded", tally.exceeded), ("Fooled", tally.fooled), ("False alarms", tally.alarms)):
-        lines += ([f"{title}:", *found[:40]] if found else [])
+        lines += [f"{title}:", *found[:40]] if found else []
     return "\n".join(lines), all(met for *_, met in judged)
 
 

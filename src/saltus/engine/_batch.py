@@ -209,8 +209,11 @@ class Batch:
     @cached_property
     def energy_limit(self) -> np.ndarray:
         """What the audit of a run allows it to be, J."""
-        sizes = (self.doubles[:, place] for place in (M.R_SCALE, M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED))
-        limit: np.ndarray = energy_limit(self.steps, *sizes, self.options["rtol"], self.options["atol"])
+        scale, largest, slope, pushed = (
+            self.doubles[:, place] for place in (M.R_SCALE, M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED)
+        )
+        rtol, atol = self.options["rtol"], self.options["atol"]
+        limit: np.ndarray = energy_limit(self.steps, scale, largest, slope, pushed, rtol, atol)
         return limit
 
     def check(self) -> Audit:

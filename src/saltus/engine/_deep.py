@@ -1,4 +1,4 @@
-"""The deep audit: parts of a run simulated again by another method, and its end state beside runs at tighter tolerances."""
+"""The deep audit: parts of a run simulated again by another method, and the estimated error of its end state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error of a run's end state, estimated by two runs at tighter tolerances; how far a chaotic motion is predictable."""
+"""The error of a run's end state, estimated by two tighter runs, and how far a chaotic motion is predictable."""
 
 from __future__ import annotations
 
@@ -84,14 +84,13 @@ def again(run: Trajectory, rtol: float, method: str, *, window: Any = None) -> T
     from saltus.engine._simulate import simulate
 
     state, start, end, mode = window or (run.initial, run.start_time, run.requested_end, run.initial_mode)
-
     # an absolute tolerance that allows anything promises nothing
     ratio = min(run.atol / run.rtol, 1e-2)
     I, D = run.integers, run.doubles
     return simulate(
-        run.system, state, start=start, until=end, controller=run.controller, mode=mode, rtol=rtol, atol=ratio * rtol, method=method, energy_tolerance=np.inf,
-        max_step=float(D[L.H_MAX]), max_steps=FEW + MANY * run.steps, max_events=int(I[L.MAXEVENT]),
-        raise_errors=False,
+        run.system, state, start=start, until=end, controller=run.controller, mode=mode, rtol=rtol,
+        atol=ratio * rtol, method=method, energy_tolerance=np.inf, max_step=float(D[L.H_MAX]),
+        max_steps=FEW + MANY * run.steps, max_events=int(I[L.MAXEVENT]), raise_errors=False,
     )  # fmt: skip
 
 
@@ -183,4 +182,3 @@ def _parting(second: Trajectory, third: Trajectory, size: np.ndarray) -> float |
     apart = np.abs(second.at(times)[:, :nq] - third.at(times)[:, :nq]) / size[:nq]
     far = np.flatnonzero(~(apart.max(axis=1) <= LOST))
     return float(times[far[0]]) if far.size else None
-
