@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import save_record, write_json
 from saltus.cli._app import app
-from saltus.cli._gaits import GaitType, Values, _complex, _gait, _print_content, _print_files, _values, report_gait
+from saltus.cli._gaits import (
+    GAIT_FORMAT,
+    GaitType,
+    Values,
+    _complex,
+    _gait,
+    _print_content,
+    _print_files,
+    _values,
+    report_gait,
+)
 from saltus.cli._report import asked_report, told
 from saltus.cli._words import Json, Progress, Robot, folder, plain, print_json, print_table
 from saltus.errors import InputError
@@ -77,7 +86,7 @@ def search_command(
     if out is not None:
         parameters = {name: value for name, value in _values(set_, "--set").items() if name not in made.knobs}
         path = out / f"{robot}-{made.name}-found.json"
-        write(path, json.dumps(plain({**content, "parameters": parameters}), indent=1).encode())
+        save_record(path, GAIT_FORMAT, plain({**content, "parameters": parameters}))
         content["file"] = str(path)
     if as_json:
         print_json(content)
@@ -230,7 +239,7 @@ def _report_family(document: Document, family: Family) -> None:
 def _write_family(family: Family, out: Path, name: str) -> list[Path]:
     from saltus.show import family_figure, save_figure
 
-    files = [write(out / f"{name}.json", json.dumps(plain(_family(family)), indent=1).encode())]
+    files = [write_json(out / f"{name}.json", plain(_family(family)))]
     return files + save_figure(family_figure(family), out, name)
 
 

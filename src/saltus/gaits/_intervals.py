@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-import saltus
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.errors import InputError
 from saltus.gaits._map import MOST_CELLS
@@ -195,7 +195,7 @@ class RecoverableIntervals:
         attributes = {
             "robot": self.system.name, "controller": self.controller, "until": self.until, "span": list(self.span),
             "resolution": self.resolution, "tolerance": self.tolerance, "origin": self.origin,
-            "saltus": saltus.__version__,
+            "made_with": provenance_line(),
             **{f"within_{name}": value for name, value in self.within.items()},
             **{f"target_{name}": value for name, value in self.target.items()},
             **{f"start_{name}": value for name, value in self.start.items()},

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-import saltus
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.engine._refusals import Refusals, kinds_of, tally
 from saltus.errors import InputError, unknown_name
@@ -143,7 +143,7 @@ class ErrorMap:
         attributes = {
             "robot": gait.robot.name,
             "gait": gait.name,
-            "saltus": saltus.__version__,
+            "made_with": provenance_line(),
             **self.options,
             "longest": gait.longest,
             **{f"section_{name}": value for name, value in gait.section.items()},

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 import xarray
 
-import saltus
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
@@ -120,7 +120,7 @@ class Region:
         }
         attributes = {
             "robot": self.system.name, "controller": self.controller, "until": self.until,
-            "shape": list(self.shape or ()), "saltus": saltus.__version__,
+            "shape": list(self.shape or ()), "made_with": provenance_line(),
             **{f"within_{name}": value for name, value in self.within.items()},
             **{f"target_{name}": value for name, value in self.target.items()},
             **{f"start_{name}": value for name, value in self.start.items()},
