@@ -231,11 +231,7 @@ def test_a_found_gait_is_read_from_its_file(call, tmp_path):
     code, _, error = call("gait", "monkeybot", "--type", "climb", "--from", "found.json")
     assert code == 2
     assert "holds gait pieces" in error
-    for change in (
-        {"knobs": {**knobs, "piece1_t": "x"}},
-        {"fixed_point": [1]},
-        {"knobs": {**knobs, "piece1_t": 10**400}},
-    ):
+    for change in ({"knobs": {**knobs, "piece1_t": "x"}}, {"fixed_point": [1]}, {"knobs": {"piece1_t": 10**400}}):
         reworded(file, **{**found, **change})
         code, _, error = call("gait", "monkeybot", "--from", "found.json")
         assert code == 2
@@ -308,7 +304,7 @@ def test_a_damaged_file_of_a_gait_is_refused(call, tmp_path):
         code, _, err = call("gait", "monkeybot", "--from", "found.json")
         assert code == 2
         assert says in err
-    (tmp_path / "found.json").write_text(json.dumps({**whole, "fixed_point": good}))
+    save_record(tmp_path / "found.json", "saltus gait 1", {**whole, "fixed_point": good})
     code, out, _ = call(
         "gait", "monkeybot", "--from", "found.json", "--set", " g=9.0", "--set", "piece1_t = 0.2", "--json"
     )
