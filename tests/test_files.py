@@ -19,7 +19,7 @@ from saltus import _reading, _write
 from saltus._provenance import provenance
 from saltus._reading import MOST_DEEP, parse_json
 from saltus._records import load_arrays, load_record, save_arrays, save_record, write_json
-from saltus.control import Table
+from saltus.control import PD, Constant, Points, Schedule, Table
 from saltus.errors import InputError, SaltusError
 
 KIND = "a test 1"
@@ -215,6 +215,88 @@ def test_records_come_back_and_an_edit_is_seen(tmp_path):
     reworded(path, a={"x": None, "y": True}, whole=False)
     with pytest.raises(InputError, match="not those that were written"):
         load_record(path, KIND)
+
+
+# -- robots and numbers from anywhere -----------------------------------------------------------------
+
+
+def urdf(joints, kind="revolute", pad=""):
+    """A chain of links."""
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="link{pad}{k}">{inertia}</link>' for k in range(joints + 1))
+    hung = "".join(
+        f'<joint name="joint{k}" type="{kind}"><parent link="link{pad}{k}"/><child link="link{pad}{k + 1}"/>'
+        '<axis xyz="0 1 0"/><limit effort="1" velocity="1" lower="-1" upper="1"/></joint>'
+        for k in range(joints)
+    )
+    return f'<robot name="chain">{links}{hung}</robot>'
+
+
+BOMB = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><robot name="&b;"/>'
+
+
+@pytest.mark.parametrize("read", [saltus.read_urdf, saltus.lint_urdf])
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ('<robot name="r">' + "<a>" * DEEP + "</a>" * DEEP + "</robot>", "more than 64 deep"),
+        (
+            urdf(1).replace('mass value="1"', f'mass value="{"9" * 400}"'),
+            r"\(400 letters\)\" of <mass> in line 1",
+        ),
+        (urdf(201), "at most 200 joints of a robot move, here 201 do"),
+        (urdf(1001, "fixed"), "at most 1000 links, this one has 1002"),
+        (urdf(1, pad="x" * 1000), "has 1005 letters; at most 200"),
+        (BOMB, "the entity 'a' is declared"),
+    ],
+    ids=["deep", "number", "moving", "links", "name", "entities"],
+)
+def test_robots_that_are_too_much_are_refused(read, text, match):
+    with pytest.raises(InputError, match=match):
+        read(text)
+
+
+def test_long_robots_and_tables_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_reading, "MOST_BYTES", 1000)
+    path = tmp_path / "long.urdf"
+    path.write_text(urdf(10))
+    for read in (saltus.read_urdf, saltus.contact.World.read, lambda one: Points(file=str(one)).schedule()):
+        with pytest.raises(InputError, match="longer than"):
+            read(path)
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize("number", [HUGE, -HUGE], ids=["large", "negative"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: saltus.simulate(saltus.robots.pendulum(), until=n),
+        lambda n: saltus.simulate(saltus.robots.pendulum(), until=1.0, rtol=n),
+        lambda n: saltus.simulate(saltus.robots.pendulum(), {"theta": n}, until=1.0),
+        lambda n: saltus.simulate_many(saltus.robots.pendulum(), {"theta": [0, n]}, until=1.0),
+        lambda n: saltus.robots.pendulum(mass=n),
+        lambda n: PD(kp=n).bind(saltus.robots.pendulum()),
+        lambda n: Constant(n).bind(saltus.robots.pendulum()),
+        lambda n: Points((0, 1), (n, 1)).bind(saltus.robots.pendulum()),
+        lambda n: Schedule((0, 1), [[[n]], [[0]]]).bind(saltus.robots.pendulum()),
+        lambda n: Schedule((0, 1), [[[n]], [[0, 1]]]).bind(saltus.robots.pendulum()),
+        lambda n: saltus.contact.World(((0, 0), (n, 1))),
+        lambda n: saltus.contact.ladder(n, 3),
+        lambda n: saltus.contact.rope(n),
+    ],
+)  # fmt: skip
+def test_numbers_larger_than_any_are_refused(make, number):
+    with pytest.raises(InputError):
+        make(number)
+
+
+@pytest.mark.parametrize("text", ["[" * DEEP, "1" * 400, "[" + "1" * 5000 + "]"], ids=["deep", "number", "list"])
+def test_options_of_controllers_are_limited(call, text):
+    code, _, err = call("run", "pendulum", "--controller", "pd", "--control", f"kp={text}")
+    assert code == 2
+    assert len(err.splitlines()) == 1
 
 
 # -- what made a file ---------------------------------------------------------------------------------

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from saltus._finite import as_float
 from saltus._records import load_arrays, save_arrays
 from saltus.control._grid import Axis, check_axes
 from saltus.errors import InputError
@@ -236,7 +236,7 @@ def check_settings(recipe: Mapping[str, Any], sides: int) -> None:
 
 def finite_number(value: Any) -> float:
     """A number; not one if it is something else."""
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    return math.nan if isinstance(value, bool) else as_float(value)
 
 
 def _read(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:

@@ -281,7 +281,7 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
         raise unknown_name("quantity", name, [*gait.free, *parameters], f"gait {gait.name} of {gait.robot.name}")
     try:
         axis = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"values of {name} must be numbers, got {values!r}") from None
     if axis.ndim != 1 or axis.size < 2:
         raise InputError(
