@@ -9,10 +9,8 @@ from typing import Any
 
 def as_float(value: Any) -> float:
     """A number in double precision; infinite if it is larger than any, not a number if it is none."""
-    if not isinstance(value, Real):
-        return math.nan
     try:
-        return float(value)
+        return float(value) if isinstance(value, Real) else math.nan
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 

@@ -203,6 +203,8 @@ def check_numbers(table: Table) -> None:
     made_by = recipe.get("name") if isinstance(recipe, Mapping) else None
     if made_by not in ("saltus", "thesis") or (made_by == "thesis") != (table.actions is not None):
         raise InputError(f"a table is made by the recipe saltus, or by thesis with its actions, not by {made_by!r}")
+    if (table.ahead is not None) != (made_by == "thesis" and table.begun[0] > 0):
+        raise InputError("a table in the middle of a sweep by the recipe thesis has what is ahead, and no other has")
     check_settings(recipe, table.sides)
     if not isinstance(table.holds, str | None) or not isinstance(table.goal, Place | None):
         raise InputError(f"a table has a name of what holds, and a place, or none: {table.holds!r}, {table.goal!r}")
