@@ -8,8 +8,8 @@ import xarray
 from records import reworded
 
 from saltus import robots
-from saltus._records import save_record
-from saltus.gaits import find_gait, run_cycle
+from saltus._records import load_record, save_record
+from saltus.gaits import _search, find_gait, run_cycle
 
 START = "dtheta1=0.902,dtheta2=10.935"
 
@@ -310,3 +310,40 @@ def test_a_damaged_file_of_a_gait_is_refused(call, tmp_path):
     )
     assert code == 0
     assert json.loads(out)["start"]["theta1"] == 0.1
+
+
+def test_a_search_on_the_command_line_is_resumed(call, tmp_path, monkeypatch):
+    words = ("search", "monkeybot", "--type", "pieces", "--starts", "3", "--out", "found")
+    part = tmp_path / "found" / "monkeybot-pieces-found.part.json"
+    numbers = []
+
+    def pressed(search, drawn, number, now):
+        now.number = number
+        numbers.append(number)
+        search.look()
+        if number == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_search, "_led_to", pressed)
+    code, _, err = call(*words)
+    assert code == 130
+    assert "the same with --resume goes on" in err
+    assert load_record(part, "saltus gait search 1")["searching"]["number"] == 2
+    code, _, err = call(*words)
+    assert code == 2
+    assert "--resume goes on with it, --force begins anew" in err
+    monkeypatch.setattr(_search, "_led_to", lambda search, drawn, number, now: numbers.append(number))
+    numbers.clear()
+    code, _, err = call(*words, "--resume", "--seed", "1")
+    assert code == 2
+    assert "seed = 0, and wanted is 1" in err
+    code, _, err = call(*words, "--resume")
+    assert code == 2
+    assert "none of 3 random starts" in err
+    assert numbers == [2, 3]
+    numbers.clear()
+    assert call(*words, "--force")[0] == 2
+    assert numbers == [1, 2, 3]
+    code, _, err = call("search", "monkeybot", "--resume")
+    assert code == 2
+    assert "name it with --out" in err

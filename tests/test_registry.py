@@ -108,7 +108,7 @@ def test_several_folders(call_json, write, tmp_path):
 def test_installed_packages_bring_plugins(monkeypatch, write, tmp_path):
     site = tmp_path / "site"
     write("cart", "trolley", folder=site / "their_package")
-    (site / "their_package" / "__init__.py").write_text("")
+    (site / "their_package" / "__init__.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'mark')!r})\n")
     write("slick", "glide", folder=site)
     record = site / "their_package-1.0.dist-info"
     record.mkdir()
@@ -118,6 +118,7 @@ def test_installed_packages_bring_plugins(monkeypatch, write, tmp_path):
     )
     monkeypatch.syspath_prepend(site)
     assert "trolley" in registry.names("robots")
+    assert not (tmp_path / "mark").exists()  # the package was not run to find what is in it
     assert "glide" in registry.names("laws")
     assert registry.where("robots", "trolley") == site / "their_package" / "trolley.py"
     run = saltus.simulate(saltus.robots.trolley().with_law("glide"), until=0.5)
@@ -345,8 +346,8 @@ MARKED = {
 def test_a_list_runs_no_plugin(call_json, tmp_path):
     mark = tmp_path / "mark"
     for kind, text in MARKED.items():
-        (tmp_path / f"marked_{kind}.py").write_text(f"open({str(mark)!r}, 'a').write({kind!r})\n{text}")
-    (tmp_path / "odd.py").write_text(f"open({str(mark)!r}, 'a')\ndef build():\n    return made(about='a' + 'b')\n")
+        (tmp_path / f"marked_{kind}.py").write_text(f"import os\nos.makedirs({str(mark)!r})\n{text}")
+    (tmp_path / "odd.py").write_text(f"import os\nos.makedirs({str(mark)!r})\ndef build():\n    return made(about='a' + 'b')\n")
     code, content = call_json("list", "--plugins", tmp_path)
     assert code == 0
     assert content["problems"] == {}
