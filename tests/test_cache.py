@@ -1,6 +1,7 @@
 """The disk cache: never stale after an edit, whole or absent, and not needed."""
 
 import os
+import pickle
 import re
 import shutil
 import stat
@@ -493,6 +494,38 @@ for function in (one, two):
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return done.stdout.split()
+
+
+@POSIX
+def test_no_lock_is_made_in_a_folder_of_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))
+    monkeypatch.setattr(_cache, "_SAID", set())
+    with _cache.DiskCache("part", "a key").alone():
+        assert len(list(tmp_path.iterdir())) == 1
+    tmp_path.chmod(0o777)
+    with pytest.warns(CacheWarning, match="SALTUS_CACHE"), _cache.DiskCache("part", "a key").alone():
+        assert list(tmp_path.iterdir()) == []
+
+
+class Harm:
+    """What makes a folder when it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+def test_nothing_is_unpickled_before_its_digest_is_right(tmp_path):
+    """A damaged file may hold a pickle that can be read."""
+    cache, mark = tmp_path / "cache", tmp_path / "mark"
+    assert small(cache) == ""
+    for path in cache.glob("*.bin"):
+        head = path.read_bytes()[: len(_cache._HEAD) + _cache._DIGEST]
+        path.write_bytes(head + pickle.dumps(Harm(mark)))
+    assert small(cache).count("CacheWarning") == 1
+    assert not mark.exists()
 
 
 @POSIX

@@ -347,7 +347,9 @@ def test_a_list_runs_no_plugin(call_json, tmp_path):
     mark = tmp_path / "mark"
     for kind, text in MARKED.items():
         (tmp_path / f"marked_{kind}.py").write_text(f"import os\nos.makedirs({str(mark)!r})\n{text}")
-    (tmp_path / "odd.py").write_text(f"import os\nos.makedirs({str(mark)!r})\ndef build():\n    return made(about='a' + 'b')\n")
+    (tmp_path / "odd.py").write_text(
+        f"import os\nos.makedirs({str(mark)!r})\ndef build():\n    return made(about=f'{1}')\n"
+    )
     code, content = call_json("list", "--plugins", tmp_path)
     assert code == 0
     assert content["problems"] == {}
