@@ -395,3 +395,18 @@ def test_a_folder_that_cannot_be_synced_is_no_reason_to_fail(tmp_path, monkeypat
 
     monkeypatch.setattr(os, "fsync", synced)
     assert _write.write(tmp_path / "file", b"content").read_bytes() == b"content"
+
+
+def test_what_killed_processes_left_is_removed(tmp_path):
+    """What a living process writes stays, and so does what belongs to another file."""
+    path = tmp_path / "part.npz"
+    names = (".new-part.npz-dead.npz", ".new-part.npz-young.npz", ".new-part.npz-alive.npz", ".new-other.npz-x.npz")
+    dead, young, alive, other = (tmp_path / name for name in names)
+    for one in (dead, young, alive, other):
+        one.write_bytes(b"half")
+        if one != young:
+            os.utime(one, (1e9, 1e9))
+    with alive.open("rb") as file:
+        assert _write._lock(file)
+        save_arrays(path, KIND, {}, {})
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, young.name, alive.name, other.name}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from saltus.errors import InputError, SaltusError, unknown_name
+
+# What nobody writes to for so long, and no process holds, is left over, s.
+LEFT_OVER = 60.0
 
 
 def check_path(path: Path, endings: Iterable[str], *, force: bool = True) -> None:
@@ -47,9 +52,12 @@ def replacing(path: Path, *, private: bool = False, lasting: bool = True) -> Ite
     lasting
         It survives a loss of power as soon as it has its name. What can be made anew in a moment does without.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-", suffix=path.suffix)
+    if lasting:
+        _remove_leftovers(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".new-{path.name[:100]}-", suffix=path.suffix)
     try:
         with os.fdopen(handle, "wb") as file:
+            _lock(file)
             yield file
             file.flush()
             if lasting:
@@ -62,6 +70,29 @@ def replacing(path: Path, *, private: bool = False, lasting: bool = True) -> Ite
         raise
     if lasting:
         _sync_folder(path.parent)
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Mark a file as one that a living process writes; whether it was not marked so."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes that were killed while they wrote this file have left: it may be large."""
+    for left in path.parent.glob(f".new-{glob.escape(path.name[:100])}-*"):
+        with contextlib.suppress(OSError):
+            # a younger one may be about to be marked
+            if time.time() - left.stat().st_mtime < LEFT_OVER or left.is_symlink():
+                continue
+            with left.open("rb") as file:
+                if _lock(file):
+                    left.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -120,10 +120,12 @@ class SearchFile:
 
     def _read(self, path: Path) -> None:
         content = load_record(path, FORMAT)
-        self._check(content.get("about", {}), self._about)
         try:
+            self._check(content["about"], self._about)
             self.searching = _made(Searching, content["searching"])
             self.climbing = _made(Climbing, content["climbing"])
+        except InputError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"cannot resume from {path}: {type(error).__name__}: {error}") from None
 
