@@ -24,6 +24,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from saltus._reading import read_bytes
 from saltus.errors import InputError, SaltusError, unknown_name
 
 __all__ = ["KINDS", "Entry", "add_file", "add_folder", "find", "load", "names", "plugins", "problems", "where"]
@@ -240,7 +241,7 @@ def _folder(path: Path) -> Iterator[Entry]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_") and path.is_file())
 
 
 def _read(path: Path, folder_kind: str = "") -> Entry:
@@ -260,7 +261,7 @@ def _entry_points(searched: tuple[str, ...]) -> list[Entry]:
         source = f"package {point.dist.name}" if point.dist else "an installed package"
         kind, path = "", Path(point.value)
         try:
-            spec = None if point.attr else importlib.util.find_spec(point.module)
+            spec = None if point.attr else _spec(point.module)
         except Exception as error:  # noqa: BLE001 - a package that cannot be imported is that package's problem
             problem = f"entry point {point.name} of {source}: {type(error).__name__}: {error}"
         else:
@@ -270,6 +271,20 @@ def _entry_points(searched: tuple[str, ...]) -> list[Entry]:
                 kind, problem = _kind_of(path)
         found.append(Entry(point.name, kind, path, point.value, source, problem))
     return found
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    """Where a module is, without running the packages that it lies in."""
+    name, _, rest = module.partition(".")
+    spec = importlib.util.find_spec(name)
+    for part in rest.split(".") if rest else ():
+        within = None if spec is None else spec.submodule_search_locations
+        if within is None:
+            return None
+        name = f"{name}.{part}"
+        finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
+        spec = next((found for find in finders if find and (found := find(name, within))), None)
+    return spec
 
 
 # -- what a file defines ----------------------------------------------------------------------------
@@ -287,10 +302,10 @@ def _kind_of(path: Path) -> tuple[str, str]:
 @lru_cache(maxsize=1024)
 def _parsed(path: Path, changed: int, size: int) -> tuple[str, str]:
     try:
-        defined = set(_defined(ast.parse(path.read_bytes(), str(path)).body))
+        defined = set(_defined(statements(path)))
     except SyntaxError as error:
         return "", f"SyntaxError: {error.msg} (line {error.lineno})"
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:  # the last two where brackets lie too deep
         return "", f"{type(error).__name__}: {error}"
     told = [name for name, kind in KINDS.items() if defined.issuperset(kind.marks)]
     if len(told) == 1:
@@ -300,9 +315,14 @@ def _parsed(path: Path, changed: int, size: int) -> tuple[str, str]:
     return "", f"what a file defines must tell its kind: one of {_MARKS}; {got}"
 
 
-def _defined(statements: list[ast.stmt]) -> Iterator[str]:
+def statements(path: Path) -> list[ast.stmt]:
+    """What a file says, without running it."""
+    return ast.parse(read_bytes(path), str(path)).body
+
+
+def _defined(said: list[ast.stmt]) -> Iterator[str]:
     """Names that a module's own statements bind."""
-    for statement in statements:
+    for statement in said:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield statement.name
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import write_json
 from saltus.cli._app import app
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, may_overwrite
@@ -99,7 +98,7 @@ def _print(found: Comparison, robot: str) -> None:
 def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], file: Path) -> list[Path]:
     from saltus.show import save_figure
 
-    write(file, json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False).encode())
+    write_json(file, plain(found.to_dict()))
     return [
         file,
         *(

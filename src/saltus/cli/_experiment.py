@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import saltus
+from saltus._reading import parse_json
 from saltus.cli._words import Progress, number, numbers, pairs
 from saltus.errors import InputError, RunFailed, RunInterrupted, unknown_name
 
@@ -190,7 +191,7 @@ def _options(kind: Any, name: str, options: Mapping[str, str]) -> dict[str, Any]
             values[key] = text
             continue
         try:
-            values[key] = json.loads(text)
+            values[key] = parse_json(text)
         except json.JSONDecodeError:
             values[key] = _worded(text, str(fields[key]), f"--control {key}")
     return values

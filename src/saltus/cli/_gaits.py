@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saltus._records import load_record
 from saltus.cli._app import app
 from saltus.cli._report import asked_report, told
 from saltus.cli._words import (
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 GaitType = Annotated[str | None, typer.Option("--type", help="Which gait type; see `saltus list`.")]
 Values = Annotated[list[str] | None, typer.Option("--set", help="Knobs of the gait, parameters of the robot: a=1,b=2.")]
+
+# Of files of gaits that a search found.
+GAIT_FORMAT = "saltus gait 1"
 
 GRAZING = (
     "phase {phase} ends by touching its guard without crossing it: the state-driven map has no derivative there, "
@@ -168,11 +171,13 @@ def _gait(robot: str, type_: str | None, set_: list[str] | None, varied: list[st
 def _found(robot: str, type_: str | None, set_: list[str] | None, path: Path) -> Gait:
     """A gait that was found and written to a file, with its start, its knobs and the parameters of its robot."""
     try:
-        content = json.loads(path.read_text())
+        content = load_record(path, GAIT_FORMAT)
         kind, start, knobs = content["gait"], content["fixed_point"], content["knobs"]
         texts = [f"{name}={value!r}" for name, value in {**content.get("parameters", {}), **knobs}.items()]
         begin = {name: float(value) for name, value in start.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except InputError as error:
+        raise InputError(f"cannot read a gait from {path}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"cannot read a gait from {path}: {type(error).__name__}: {error}") from None
     if content.get("robot") != robot or (type_ is not None and type_ != kind):
         raise InputError(f"{path} holds gait {kind} of {content.get('robot')}")

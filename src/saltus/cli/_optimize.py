@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import shlex
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saltus._records import write_json
 from saltus._write import write
 from saltus.cli._app import app
 from saltus.cli._experiment import Parameters, changed_robot, experiment
@@ -146,7 +146,7 @@ class _Result:
         if self.problem.mixes is not None:
             kept = optimize.robustness(self.problem, trial, self.problem.mixes.held_out())
             content["robustness"] = kept.to_dict()
-        write(self.verdict_file, json.dumps(plain(content), indent=1).encode())
+        write_json(self.verdict_file, plain(content))
         return content
 
     def _command(self, trial: optimize.Trial, table: Path) -> str:
@@ -236,7 +236,7 @@ def trade_command(
             if held is not None:
                 points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
     content = {"problem": name, "seed": seed, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
-    write(out / "trade.json", json.dumps(plain(content), indent=1).encode())
+    write_json(out / "trade.json", plain(content))
     figure = show.trade_figure(points)
     show.save_figure(figure, out, "trade")
     if report is not None:

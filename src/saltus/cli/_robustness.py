@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import write_json
 from saltus.cli._app import app
 from saltus.cli._experiment import ControllerOptions, Parameters, changed_robot, find_acting
 from saltus.cli._report import asked_report, told
@@ -365,7 +364,7 @@ def _write(made: Mapping[str, SwingTrials], content: Any, out: Path, name: str) 
     from saltus.show import save_figure
 
     file = out / f"{name}.json"
-    write(file, json.dumps(plain(content), indent=1).encode())
+    write_json(file, plain(content))
     return [
         file,
         *(path for what, (figure, _) in _figures(made).items() for path in save_figure(figure, out, f"{name}-{what}")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
+from saltus._finite import as_float, is_finite
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE
@@ -39,9 +39,9 @@ def _check(hold: Hold, capture: Any) -> None:
     """Refuse numbers that no bar, line or wall has; expressions are for the parameters' own limits."""
     what = type(hold).__name__.lower()
     for value in hold.fixed:
-        if isinstance(value, Real) and not math.isfinite(value):
+        if isinstance(value, Real) and not is_finite(value):
             raise InputError(f"a {what} is where finite numbers say, got {value}")
-    if isinstance(capture, Real) and not float(capture) > 0:
+    if isinstance(capture, Real) and not as_float(capture) > 0:
         raise InputError(f"a {what} of capture {capture:g} m can never be entered; it must be positive")
 
 

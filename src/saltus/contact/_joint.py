@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._finite import as_float
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import FORCE, IMPACT, JOINT, JUMP, KINEMATIC, NONE, TEST
@@ -60,7 +61,7 @@ class JointUnit:
     impacts = ("lower", "upper")
 
     def __post_init__(self) -> None:
-        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
+        if isinstance(self.viscous, Real) and not 0 <= as_float(self.viscous) < math.inf:
             raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property

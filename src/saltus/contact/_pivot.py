@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._finite import as_float
 from saltus.contact._equations import Equations
 from saltus.contact._grip import Grip
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK, JointUnit
@@ -47,7 +48,7 @@ class Pivot:
     damping = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
+        if isinstance(self.viscous, Real) and not 0 <= as_float(self.viscous) < math.inf:
             raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property

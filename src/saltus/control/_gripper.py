@@ -88,7 +88,7 @@ class Gripper:
                 raise InputError(f"gripper: {name} must not be negative, got {getattr(self, name):g}")
         try:
             least, most = (finite(time, "gripper: open_time") for time in self.open_time)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"gripper: open_time is a shortest and a longest time, got {self.open_time!r}") from None
         if not 0 <= least <= most:
             raise InputError(f"gripper: open_time is a shortest and a longest time, got {least:g} and {most:g} s")

@@ -313,7 +313,7 @@ def _square(given: Any, size: int, what: str) -> np.ndarray:
     """A vector, as a diagonal, or a symmetric matrix that is nowhere negative."""
     try:
         matrix = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} are numbers: by name, a vector or a matrix, got {given!r}") from None
     if matrix.shape == (size,):
         matrix = np.diag(matrix)

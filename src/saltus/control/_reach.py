@@ -146,7 +146,7 @@ class Reach:
             return None
         try:
             point, (x, y) = self.goal
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"reach: a goal that is a place is (point, (x, y)), got {self.goal!r}") from None
         if not isinstance(point, str) or point not in self.robot.mechanism.points:
             raise unknown_name("point", point, self.robot.mechanism.points, self.robot.name)

@@ -213,7 +213,7 @@ class Timed:
     def _pieces(self, cycle: float) -> tuple[list[tuple[float, int]], list[float]]:
         try:
             pairs = [(start, value) for start, value in self.torques]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"timed: torques are pairs of a time and a torque, got {self.torques!r}") from None
         starts = [self._time(start, "a torque's start") for start, _ in pairs]
         values = [finite(value, "timed: a torque") for _, value in pairs]

@@ -88,7 +88,7 @@ def _numbers(name: str, given: Any) -> np.ndarray:
     """A number, or a plain row of numbers, one for each run."""
     try:
         array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number or one for each run, got {given!r}") from None
     if array.ndim > 1:
         raise InputError(f"{name} must be a number or one for each run, got an array of shape {array.shape}")
@@ -133,7 +133,7 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarra
             return given, later, len(given)
     try:
         array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"states of {system.name} must be numbers, a row for each run, got {given!r}") from None
     names = system.state_names
     if array.ndim not in (1, 2) or array.shape[-1] != len(names):

@@ -141,7 +141,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     """Finite numbers, without gaps between them."""
     try:
         array = np.asarray(values, dtype=float, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} must be numbers, got {values!r}") from None
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from saltus._finite import as_float, is_finite
 from saltus._native import pointer_to
 from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
@@ -157,7 +157,7 @@ def counts_work(system: HybridSystem, control: Control) -> bool:
 
 def check_energy_tolerance(value: Any) -> None:
     """Refuse a tolerance that no balance can be held to."""
-    if value is not None and (not isinstance(value, Real) or not float(value) > 0):
+    if value is not None and (not as_float(value) > 0):
         raise InputError(f"energy_tolerance must be a positive number, in joules, got {value!r}")
 
 
@@ -184,7 +184,7 @@ def _check_numbers(
     given = {"start": start, "until": until, "rtol": rtol, "atol": atol, "max_step": max_step}
     given |= {name: value for name, value in (("first_step", first), ("output_step", output)) if value is not None}
     for name, value in given.items():
-        if not isinstance(value, Real) or math.isnan(value) or (name != "max_step" and math.isinf(value)):
+        if math.isnan(as_float(value)) or (name != "max_step" and not is_finite(value)):
             raise InputError(f"{name} must be a finite number, got {value!r}")
     if until < start:
         raise InputError(f"time runs forward: until ({until:g} s) must not be before start ({start:g} s)")

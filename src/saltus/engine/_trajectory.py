@@ -180,7 +180,7 @@ class Trajectory:
         """Times that are to be read, if they can be."""
         try:
             wanted = np.atleast_1d(np.asarray(times, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"times must be numbers, got {times!r}") from None
         if wanted.ndim > 1 or not np.isfinite(wanted).all():
             raise InputError("times must be one finite number or a plain sequence of them")

@@ -183,7 +183,7 @@ class Gait:
         for name, value in full.items():
             try:
                 array = np.asarray(value, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"start of gait {self.name}: {name} must be a number, got {value!r}") from None
             if array.ndim == 0:
                 self.check_number(name, value)
@@ -208,7 +208,7 @@ class Gait:
                 continue
             try:
                 values[name] = np.asarray(value, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"knob {name!r} of gait {self.name} must be numbers, got {value!r}") from None
         return values
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-import saltus
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.engine._refusals import Refusals, kinds_of, tally
 from saltus.errors import InputError, unknown_name
@@ -143,7 +143,7 @@ class ErrorMap:
         attributes = {
             "robot": gait.robot.name,
             "gait": gait.name,
-            "saltus": saltus.__version__,
+            "made_with": provenance_line(),
             **self.options,
             "longest": gait.longest,
             **{f"section_{name}": value for name, value in gait.section.items()},
@@ -281,7 +281,7 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
         raise unknown_name("quantity", name, [*gait.free, *parameters], f"gait {gait.name} of {gait.robot.name}")
     try:
         axis = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"values of {name} must be numbers, got {values!r}") from None
     if axis.ndim != 1 or axis.size < 2:
         raise InputError(

@@ -268,7 +268,7 @@ class HybridSystem:
         else:
             try:
                 vector = np.array(given, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"state of {self.name} must be numbers, got {given!r}") from None
             if vector.shape != (len(names),):
                 raise InputError(
@@ -547,5 +547,5 @@ def _whole(m: Mechanism, names: tuple[str, ...]) -> tuple[Any, Any]:
 def _number(name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, got {value!r}") from None

@@ -37,7 +37,7 @@ class Parameter:
         """Return the value as a float, or refuse it."""
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
         if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")

@@ -8,13 +8,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from numbers import Real
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numba import types
 
+from saltus._finite import is_finite
 from saltus._native import FLOATS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import Grip
 from saltus.control._hands import one_motor, two_hands
@@ -227,7 +227,7 @@ class Swinger:
     def check_query(self, start: float, target: float) -> tuple[float, float]:
         """Refuse a swing that cannot be asked for: from behind, to ahead, within what the elbow allows."""
         for name, place, side in (("start", start, -1), ("target", target, 1)):
-            if isinstance(place, bool) or not isinstance(place, Real) or not math.isfinite(place):
+            if isinstance(place, bool) or not is_finite(place):
                 raise InputError(f"impulses: a {name} is a finite number, got {place!r}")
             if place * side <= 0:
                 where = "behind, negative" if side < 0 else "ahead, positive"

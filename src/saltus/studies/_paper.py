@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-import saltus
+from saltus._records import write_json
 from saltus._write import write
 from saltus.errors import InputError, unknown_name
 from saltus.show import Document, figure_bytes, save_figure, versions
@@ -109,7 +108,6 @@ class Report:
         return {
             "paper": self.paper.key,
             "title": self.paper.title,
-            "saltus": saltus.__version__,
             "about": self.about,
             "numbers": [
                 {
@@ -152,8 +150,7 @@ class Report:
         self.fill(document)
         document.facts("Made with", versions())
         files = [document.save(folder / f"{self.paper.key}.html", force=True)]
-        content = json.dumps(_finite(self.to_dict()), indent=1, ensure_ascii=False, allow_nan=False)
-        files.append(write(folder / f"{self.paper.key}.json", content.encode()))
+        files.append(write_json(folder / f"{self.paper.key}.json", _finite(self.to_dict())))
         for drawing in self.drawings:
             files += drawing.save(folder, f"{self.paper.key}-{drawing.name}")
         return files

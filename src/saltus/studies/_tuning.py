@@ -253,7 +253,7 @@ def _range(name: str, given: Any, present: float) -> tuple[float, float]:
         raise InputError(f"{name} is zero now: tell the range in which it is to be tuned")
     try:
         low, high = map(float, sorted((present / 2, present * 2)) if given is None else given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: a range is a lowest and a highest value, got {given!r}") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"{name}: a range is a lowest and a highest value, got {low:g} and {high:g}")
