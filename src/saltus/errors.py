@@ -20,6 +20,10 @@ class InputError(SaltusError, ValueError):
     """A value was refused before any work was done."""
 
 
+class NotSendable(SaltusError, pickle.PicklingError):
+    """Something cannot be sent to another process; raised where it is sent."""
+
+
 class UnknownName(InputError):
     """A name is not among those allowed."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import compared
 from saltus.control._grid import Axis, check_axes
 from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
@@ -42,6 +43,7 @@ class Place:
             raise InputError(f"a place is a point, x and y in m, and a positive radius, got {self!r}")
 
 
+@compared
 @dataclass(frozen=True, eq=False)
 class Table:
     """What states of a mode are worth, or cost, on a grid of both coordinates and both rates.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saltus._content import compared
 from saltus.engine import Control
 from saltus.hybrid import HybridSystem
 
 
+@compared
 @dataclass(frozen=True)
 class Passive:
     """Leave the robot to itself."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._content import compared
 from saltus.engine import _many as M
 from saltus.engine._audit import Audit, Check, energy_limit
 from saltus.engine._cases import Cases
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
 
+@compared
 @dataclass(frozen=True, eq=False)
 class Batch:
     """The summaries of many runs, a row each; ``run`` makes any of them again with its whole record.
@@ -47,6 +49,10 @@ class Batch:
     def __getstate__(self) -> dict[str, Any]:
         state = {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"errors": {run: portable(error) for run, error in self.errors.items()}}
+
+    def _content(self) -> dict[str, Any]:
+        errors = {run: repr(error) for run, error in self.errors.items()}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"errors": errors}
 
     # -- how they ended ---------------------------------------------------------------------
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import compared
 from saltus.engine import _layout as L
 from saltus.hybrid import HybridSystem
 
 
+@compared
 @dataclass(frozen=True)
 class Event:
     """One event: when, why, and everything before and after it.

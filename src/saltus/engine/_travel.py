@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -23,7 +24,29 @@ _FIELDS = (
 
 def packed(run: Trajectory) -> tuple[Any, ...]:
     """How pickle sends a run."""
-    return unpacked, (run.controller, portable(run.control.failure), {name: getattr(run, name) for name in _FIELDS})
+    from saltus._pack import sendable
+
+    controller = sendable(run.controller, f"{run.control.name}, a controller of {run.system.name},")
+    return unpacked, (controller, portable(run.control.failure), {name: getattr(run, name) for name in _FIELDS})
+
+
+def copied(run: Trajectory, memo: dict[int, Any]) -> Trajectory:
+    """A copy that shares nothing that may change."""
+    fields = {name: copy.deepcopy(getattr(run, name), memo) for name in _FIELDS}
+    return unpacked(copy.deepcopy(run.controller, memo), run.control.failure, fields)
+
+
+def content(run: Trajectory) -> dict[str, Any]:
+    """What makes runs equal: all but what is bound to one process, and where code and numbers lie in it."""
+    integers, doubles = run.integers.copy(), run.doubles.copy()
+    integers[list(L.ADDRESSES)] = 0
+    integers[integers[L.LAW] : integers[L.LAW] + integers[L.NUNIT]] = 0
+    doubles[integers[L.DATA] : integers[L.DATA] + run.control.data.size] = 0.0  # those of the controller
+    failure = run.control.failure
+    return {name: getattr(run, name) for name in _FIELDS} | {
+        "integers": integers, "doubles": doubles, "controller": run.controller,
+        "failure": None if failure is None else repr(failure),
+    }  # fmt: skip
 
 
 class RemoteError(SaltusError):

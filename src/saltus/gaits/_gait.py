@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from saltus._content import compared
 from saltus.contact import GRIP
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._phase import CLOCK, DURATION, HeldSystem, Phase
@@ -18,6 +19,7 @@ from saltus.hybrid import HybridSystem
 from saltus.mechanism import Parameter, Pinned
 
 if TYPE_CHECKING:
+    from saltus._pack import Packed
     from saltus.gaits._rest import Rest
 
 # Time after which a phase that has not ended will not be waited for, s.
@@ -27,6 +29,7 @@ LONGEST = 5.0
 COLLISIONLESS = "collisionless"
 
 
+@compared
 @dataclass(frozen=True, eq=False)
 class Gait:
     """A way of moving that may repeat: the map from one passage of its section to the next.
@@ -88,6 +91,20 @@ class Gait:
                     raise unknown_name("actuator", actuator, self.robot.mechanism.actuators, self.robot.name)
         if not 0 < self.longest < math.inf:
             raise InputError(f"the longest time of a phase must be positive and finite, got {self.longest!r}")
+
+    def __deepcopy__(self, memo: Any) -> Gait:
+        return self  # nothing in it changes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The robot goes as robots do, and all else in the symbols of the robot."""
+        return _unpacked, (self.robot, self._packed)
+
+    @cached_property
+    def _packed(self) -> Packed:
+        from saltus._pack import pack
+
+        parts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "robot"}
+        return pack(parts, f"the gait {self.name}", self.robot.mechanism.symbols)
 
     def _check_names(self) -> None:
         """Refuse grips, coordinates and velocities that the robot does not have, or not while it holds."""
@@ -344,6 +361,12 @@ class Gait:
             if phase.ends is not None:
                 made[phase.holds].add(phase.name, phase.ends, phase.direction)
         return made
+
+
+def _unpacked(robot: HybridSystem, packed: Packed) -> Gait:
+    from saltus._pack import unpack
+
+    return Gait(robot=robot, **unpack(packed, robot.mechanism.symbols))
 
 
 def duration_knob(phase: str, value: float, lower: float = 0.0, upper: float = math.inf) -> Parameter:

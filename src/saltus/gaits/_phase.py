@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import compared
 from saltus.contact import GRIP, JointUnit
 from saltus.contact._unit import JOINT
 from saltus.errors import InputError, unknown_name
@@ -16,6 +17,7 @@ from saltus.hybrid import Guard, HybridSystem
 from saltus.mechanism import PIN, Mechanism, Parameter, Pinned
 
 
+@compared
 @dataclass(frozen=True)
 class Phase:
     """A part of a cycle in which the same grips are closed and inputs stay the same.

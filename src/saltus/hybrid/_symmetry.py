@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import compared
 from saltus.errors import unknown_name
 from saltus.mechanism import Mechanism
 
@@ -19,6 +20,7 @@ def wrapped(angle: Any) -> Any:
     return angle - 2 * math.pi * ca.floor((angle + math.pi) / (2 * math.pi))
 
 
+@compared
 @dataclass(frozen=True)
 class Symmetry:
     """The coordinates, units and parameters of a robot under other names of its parts.

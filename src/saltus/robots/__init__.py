@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import copyreg
-import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltus import registry
 from saltus.contact import World
 from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.robots._from_urdf import UrdfName, load_urdf
+
+if TYPE_CHECKING:
+    from saltus._pack import Packed
 
 __all__ = ["find_robot", "hang", "load_urdf", "put", "robot_names"]
 
@@ -80,30 +82,55 @@ def _built(module: ModuleType, name: str, shape: str) -> HybridSystem:
     return replace(system, origin=name)
 
 
-def _rebuild(
-    name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...], start: dict[str, float] | None
-) -> HybridSystem:
+def _rebuild(name: str, values: dict[str, float], actions: dict[str, str], changed: Packed | None) -> HybridSystem:
     system = find_robot(name).with_parameters(**values).with_guards(**actions)
+    if changed is None:
+        return system
+    from saltus._pack import unpack
+
+    start, laws = unpack(changed, system.mechanism.symbols)
     if start is not None:
         system = system.with_start(start)
-    for unit, law in zip(system.units, laws, strict=True):
-        if law is not None:
-            system = system.with_law(law, unit.name)
+    for unit, law in laws.items():
+        system = system.with_law(law, unit)
     return system
 
 
 def _reduce(system: HybridSystem) -> tuple[Any, ...]:
-    """Expressions cannot travel between processes; a robot's name and what was changed of it can."""
-    if not system.origin:
-        raise pickle.PicklingError(f"{system.name} was built by hand; to send it elsewhere, make it a robot's file")
-    laws = tuple(
-        None if unit.law is original.law else unit.law
-        for unit, original in zip(system.units, find_robot(system.origin).units, strict=True)
-    )
+    """A registered robot is sent by its name and what was changed of it; any other by its expressions."""
+    from saltus._pack import pack
+
+    try:
+        original = find_robot(system.origin) if system.origin else None
+    except SaltusError:  # its file is gone
+        original = None
+    if original is None or not _differs_in_numbers(system, original):
+        return system.__reduce__()
     actions = {guard.name: guard.action for guard in system.guards}
-    # one of its own may depend on the parameters, and is made anew
-    start = None if system.start is find_robot(system.origin).start else dict(system.start_values)
-    return _rebuild, (system.origin, dict(system.values), actions, laws, start)
+    actions |= {name: "terminal" if name in system.stops else "record" for name in system.stops ^ original.stops}
+    # a start of its own may depend on the parameters, and is made anew
+    start = None if system.start is original.start else system.start
+    pairs = zip(system.units, original.units, strict=True)
+    laws = {unit.name: unit.law for unit, own in pairs if unit.law is not own.law}
+    changed = pack((start, laws), f"the robot {system.name}", system.mechanism.symbols) if start or laws else None
+    return _rebuild, (system.origin, dict(system.values), actions, changed)
+
+
+def _differs_in_numbers(system: HybridSystem, original: HybridSystem) -> bool:
+    """Whether a system is a registered one but for values, start, impact laws and actions of guards."""
+    parts = [one.name for one in fields(system) if one.name not in ("values", "start", "units", "guards", "stops")]
+    if any(getattr(system, name) is not getattr(original, name) for name in parts if name not in ("origin", "until")):
+        return False
+    if system.until != original.until or len(system.units) != len(original.units):
+        return False
+    if len(system.guards) != len(original.guards):
+        return False
+    units = all(
+        unit is own or (unit.law is not None and own.law is not None and replace(unit, law=own.law) == own)  # type: ignore[type-var]
+        for unit, own in zip(system.units, original.units, strict=True)
+    )
+    guards = zip(system.guards, original.guards, strict=True)
+    return units and all(guard is own or replace(guard, action=own.action) == own for guard, own in guards)
 
 
 copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]
