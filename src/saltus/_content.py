@@ -139,7 +139,9 @@ def _same_numbers(one: np.ndarray, two: np.ndarray, comparison: _Comparison) -> 
     if one.dtype.kind == "c":
         parts = one.dtype.type(0).real.dtype
         one, two = (np.ascontiguousarray(array).reshape(-1).view(parts) for array in (one, two))
-    if one.dtype.kind != "f" or one.tobytes() == two.tobytes():
+    if one.tobytes() == two.tobytes():
+        return True
+    if one.dtype.kind != "f":
         return bool(np.array_equal(one, two))
     differ = (one != two) | (np.signbit(one) != np.signbit(two))
     return not (differ & ~(np.isnan(one) & np.isnan(two))).any()
