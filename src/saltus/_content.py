@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -33,9 +34,42 @@ def _hash(self: Any) -> int:
     return hash((type(self).__qualname__, *(value for value in values if isinstance(value, str)), *shapes))
 
 
+def sent_whole(kind: Kind) -> Kind:
+    """A class whose objects hold expressions: each is sent with all of them, in which a symbol remains one symbol.
+
+    As a part of a larger thing of this sort it shares the symbols of that. A copy has the same symbols.
+    """
+    kind.__reduce__ = _reduce  # type: ignore[assignment, method-assign]
+    kind.__deepcopy__ = _deepcopy  # type: ignore[attr-defined]
+    kind.shares_symbols = True  # type: ignore[attr-defined]
+    return kind
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    from saltus._pack import pack
+
+    name = getattr(self, "name", "")
+    return _received, (type(self), pack(vars(self), f"{type(self).__name__} {name}".strip()))
+
+
+def _received(kind: type, packed: Any) -> Any:
+    from saltus._pack import unpack
+
+    made = kind.__new__(kind)
+    made.__dict__.update(unpack(packed))
+    return made
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    made = type(self).__new__(type(self))
+    memo[id(self)] = made
+    made.__dict__.update(copy.deepcopy(vars(self), memo))
+    return made
+
+
 def same(one: Any, two: Any) -> bool:
     """Whether two things have the same content."""
-    comparison = _Comparison()
+    comparison = _Comparison(one)
     return comparison.same(one, two) and comparison.expressions_agree()
 
 
@@ -49,9 +83,13 @@ def stream(expressions: list[Any]) -> str:
 
 
 class _Comparison:
-    """One comparison: expressions are compared all together, since a symbol is known by where else it is."""
+    """One comparison: expressions are compared all together, since a symbol is known by where else it is.
 
-    def __init__(self) -> None:
+    What ``stands_alone`` shares no symbols with others, and has a comparison of its own.
+    """
+
+    def __init__(self, whole: Any) -> None:
+        self.whole = whole
         self.ones: list[Any] = []
         self.twos: list[Any] = []
         self.under_way: set[tuple[int, int]] = set()
@@ -65,6 +103,8 @@ class _Comparison:
             return True
         if type(one) is not type(two):
             return False
+        if getattr(type(one), "stands_alone", False) and one is not self.whole:
+            return same(one, two)
         pair = (id(one), id(two))
         if pair in self.under_way:  # a thing that holds itself
             return True

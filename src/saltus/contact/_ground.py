@@ -15,6 +15,7 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import compared, sent_whole
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
@@ -85,6 +86,8 @@ class _OnGround(OnGround):
         return tuple(one for one in EDGES if one[0] in known and one[2] in known)
 
 
+@sent_whole
+@compared
 @dataclass(frozen=True)
 class GroundPoint(_OnGround):
     """A point that can meet the ground.
@@ -113,6 +116,8 @@ class GroundPoint(_OnGround):
     open_name: str = "open"
 
 
+@sent_whole
+@compared
 @dataclass(frozen=True)
 class Wheel(_OnGround):
     """A round wheel that rolls on the ground, slips on it or leaves it.

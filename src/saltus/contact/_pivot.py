@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import compared, sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._grip import Grip
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK, JointUnit
@@ -17,6 +18,8 @@ from saltus.contact._unit import JOINT, JUMP
 from saltus.errors import InputError
 
 
+@sent_whole
+@compared
 @dataclass(frozen=True)
 class Pivot:
     """Friction of a link that turns about a closed grip: a joint that is there only while the grip is closed.

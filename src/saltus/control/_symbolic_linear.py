@@ -10,12 +10,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.control._equilibrium import statuses_at
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, find_statuses, symbolic_mode
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True, eq=False)
 class SymbolicLinear:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -73,6 +73,8 @@ class Gait:
     rest: Rest | None = None
     about: str = ""
 
+    stands_alone: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if not self.phases:
             raise InputError(f"gait {self.name} has no phases")
@@ -91,6 +93,10 @@ class Gait:
                     raise unknown_name("actuator", actuator, self.robot.mechanism.actuators, self.robot.name)
         if not 0 < self.longest < math.inf:
             raise InputError(f"the longest time of a phase must be positive and finite, got {self.longest!r}")
+
+    def _content(self) -> tuple[Any, ...]:
+        """The robot's symbols come first: in these all else is said."""
+        return self.robot, self.robot.mechanism.symbols, [getattr(self, one.name) for one in fields(self)]
 
     def __deepcopy__(self, memo: Any) -> Gait:
         return self  # nothing in it changes

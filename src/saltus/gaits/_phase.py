@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.contact import GRIP, JointUnit
 from saltus.contact._unit import JOINT
 from saltus.errors import InputError, unknown_name
@@ -17,6 +17,7 @@ from saltus.hybrid import Guard, HybridSystem
 from saltus.mechanism import PIN, Mechanism, Parameter, Pinned
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True)
 class Phase:

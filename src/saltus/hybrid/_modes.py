@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.contact._grip import CLOSED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
@@ -22,6 +22,7 @@ from saltus.mechanism import Dynamics, MassSolver
 DEPENDENT = 1e-12
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True)
 class SymbolicMode:

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.errors import unknown_name
 from saltus.mechanism import Mechanism
 
@@ -20,6 +20,7 @@ def wrapped(angle: Any) -> Any:
     return angle - 2 * math.pi * ca.floor((angle + math.pi) / (2 * math.pi))
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True)
 class Symmetry:

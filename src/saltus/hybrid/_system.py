@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
@@ -32,6 +32,7 @@ DIRECTIONS = ("down", "up", "both")
 _WITHOUT_VALUES = {"first_rows", "row_names", "blank_arenas", "_constants", "_welded"}
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True)
 class Guard:
@@ -93,6 +94,8 @@ class HybridSystem:
     values: Mapping[str, float] = field(default_factory=dict)
     origin: str = ""
     stops: frozenset[str] = frozenset()
+
+    stands_alone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         full = self._checked(self.values)

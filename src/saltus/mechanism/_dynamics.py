@@ -13,7 +13,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.mechanism._mechanism import Mechanism
 from saltus.mechanism._recursion import in_space
 
@@ -42,6 +42,7 @@ def has_position(row: Any) -> bool:
     return not isinstance(row, Velocity) or row.position is not None
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True)
 class Dynamics:

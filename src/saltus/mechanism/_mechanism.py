@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
 from saltus.mechanism._space import WORLD_MOTION, Frame, FreeFlyer, SpatialJoint, Weld, column, cross, follow
-
-if TYPE_CHECKING:
-    from saltus._pack import Packed
 
 # What does not move, and no body may be named.
 WORLD = "world"
@@ -134,6 +131,7 @@ class Reading:
     follows: bool = False
 
 
+@sent_whole
 @compared
 class Mechanism:
     """Bodies joined into a tree, with named points, parameters and actuators.
@@ -173,18 +171,11 @@ class Mechanism:
         else:
             self.world = Body(WORLD, Frame(ca.SX.zeros(3), ca.SX.eye(3)), 0, 0, (0, 0, 0), WORLD_MOTION)
 
-    shares_symbols = True
-
     def _content(self) -> tuple[Any, ...]:
         return vars(self), list(self.coordinates), list(self.velocities), list(self.parameters), list(self.actuators)
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from saltus._pack import pack
-
-        return _unpacked, (type(self), pack(vars(self), f"the mechanism {self.name}"))
 
     def __repr__(self) -> str:
         return f"<Mechanism {self.name}: {len(self.bodies)} bodies, coordinates {', '.join(self.coordinates)}>"
@@ -451,11 +442,3 @@ class Mechanism:
             raise InputError(f"a {kind} of {self.name} needs a name, got {name!r}")
         if name in taken:
             raise InputError(f"{self.name} already has a {kind} named {name!r}")
-
-
-def _unpacked(kind: type[Mechanism], packed: Packed) -> Mechanism:
-    from saltus._pack import unpack
-
-    made = kind.__new__(kind)
-    made.__dict__.update(unpack(packed))
-    return made

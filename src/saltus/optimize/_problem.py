@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import compared, sent_whole
 from saltus.engine import Batch, Figures, Trajectory, simulate, simulate_many
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
@@ -32,6 +32,7 @@ class Trial:
     controller: Any
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True)
 class Stage:
@@ -57,6 +58,7 @@ class Stage:
     mixes: int | None = None
 
 
+@sent_whole
 @compared
 @dataclass(frozen=True, eq=False)
 class Problem:

@@ -1,0 +1,227 @@
+"""One of each kind of result that a user gets back, and what reads it, runs it or goes on with it wherever it is."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import saltus
+from saltus import control, gaits, hybrid, optimize, robots, studies
+from saltus.contact import Bar, Grip, GroundPoint, Pivot, chatterjee
+from saltus.control import Impulse, Sampled, Timed
+from saltus.errors import RunFailed
+from saltus.gaits.types import pieces
+from saltus.hybrid import Guard, HybridSystem
+from saltus.mechanism import Mechanism, Prismatic, Revolute
+
+# -- robots built by hand -------------------------------------------------------------------------
+
+
+def kangaroo() -> HybridSystem:
+    """A box that may bounce, with most of what a description may hold, and figures in a function of its own."""
+    m = Mechanism("kangaroo")
+    mass = m.parameter("mass", 1.5, "kg", "of the box", positive=True)
+    spring = m.parameter("spring", 30.0, "N/m", "of the leash", lower=0)
+    floor = m.parameter("floor", 0.0, "m", "height of the floor")
+    m.gravity = m.parameter("g", 9.81, "m/s^2", "gravity")
+    rail = m.body("rail", Prismatic("x"), mass=mass)
+    box = m.body("box", Prismatic("y", axis=(0, 1)), parent=rail, mass=mass, inertia=0.1)
+    m.body("tail", Revolute("tail", at=(0.1, 0)), parent=box, mass=0.2, inertia=0.01, com=(0, -0.3))
+    foot = m.point("foot", box, (0, -0.1))
+    m.point("tip", m.bodies["tail"], (0, -0.6))
+    m.actuator("push", "x", limit=20)
+    m.damping("tail", 0.05)
+    m.potential(spring * m.coordinate("x").symbol ** 2 / 2)
+    m.reading("height", foot.position[1] - floor, "m")
+    highest = m.coordinate("y").symbol
+
+    def figures(run: Any) -> dict[str, float | None]:
+        place = ca.Function("place", [m.q], [highest])
+        return {"last height": float(place(run.at(run.end_time)[: m.nq]))}
+
+    return HybridSystem(
+        m,
+        units=(GroundPoint(foot, friction=0.4, law=chatterjee(0.6, 0.1), through=(0.0, floor)),),
+        guards=(Guard("far", 2.0 - m.coordinate("x").symbol),),
+        start={"y": floor + 0.5, "dx": 0.7},
+        figures=figures,
+        about="built by hand",
+    )
+
+
+def gibbon() -> HybridSystem:
+    """Two links that hang from a bar by a hand, with friction about it."""
+    m = Mechanism("gibbon")
+    m.gravity = m.parameter("g", 9.81, "m/s^2", "gravity")
+    slide = m.body("slide", Prismatic("x"))
+    lift = m.body("lift", Prismatic("y", axis=(0, 1)), parent=slide)
+    upper = m.body("upper", Revolute("one"), parent=lift, mass=1, inertia=0.1, com=(0, -0.2))
+    lower = m.body("lower", Revolute("two", at=(0, -0.4)), parent=upper, mass=1, inertia=0.1, com=(0, -0.2))
+    hand = Grip(m.point("A", upper, (0, 0)), (Bar((0, 0), 0.05),), closed=True)
+    other = Grip(m.point("B", lower, (0, -0.4)), (Bar((0.5, 0), 0.05),))
+    m.actuator("elbow", "two", limit=5.0)
+    return HybridSystem(m, units=(hand, other, Pivot(hand, m.coordinate("one").symbol, coulomb=0.05)), start={"one": 1})
+
+
+# -- controllers of a user's own ------------------------------------------------------------------
+
+
+class Balance:
+    """A plain class that knows no equality."""
+
+    def __init__(self, gain: float):
+        self.gain = gain
+
+    def __call__(self, t: float, state: Any, mode: Any, memory: Any) -> float:
+        return -self.gain * state["theta"]
+
+
+def nested(gain: float) -> Callable[..., float]:
+    """A function inside another, which pickle alone cannot send."""
+    return lambda t, state, mode, memory: -gain * state["theta"]
+
+
+class Locked(Balance):
+    """A controller with something that belongs to its process."""
+
+    def __init__(self, gain: float):
+        super().__init__(gain)
+        self.lock = threading.Lock()
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def swing() -> Any:
+    return gaits.find_gait("swing", robots.monkeybot())
+
+
+@lru_cache(maxsize=1)
+def point() -> Any:
+    return gaits.solve(swing(), {"dtheta1": 0.75, "dtheta2": 11.08}, {"motor_torque": 3.0})
+
+
+def one_run(**options: Any) -> Any:
+    return saltus.simulate(robots.pendulum(), {"theta": 0.3}, until=0.1, **options)
+
+
+def failed() -> Any:
+    def law(t: float, state: Any, mode: Any, memory: Any) -> float:
+        if t > 0.02:
+            raise ValueError("too late")
+        return 0.0
+
+    try:
+        one_run(controller=law)
+    except RunFailed as error:
+        return error
+    raise AssertionError
+
+
+def family() -> Any:
+    return gaits.follow(point(), "motor_torque", (2.95, 3.05))
+
+
+def region() -> Any:
+    segway = robots.segway()
+    axes = ("theta", np.linspace(-0.2, 0.2, 3)), ("dtheta", np.linspace(-0.5, 0.5, 2))
+    return gaits.region(segway, *axes, controller=segway.controllers["pd"], until=1.0)
+
+
+def intervals() -> Any:
+    return gaits.recoverable_intervals(
+        robots.pendulum(), "theta", (0.0, 0.2), resolution=0.1, tolerance=1e-2, until=1.0, within={"dtheta": 0.05}
+    )
+
+
+def best() -> Any:
+    from saltus.optimize import problem_names
+
+    return optimize.search(optimize.find_problem(problem_names("hopper")[0]), runs=60, seed=1)
+
+
+def table() -> Any:
+    task = control.Reach(robots.brachiator(), goal=("B", (0.55, 0.0)), holds="A", grid=5)
+    return optimize.train_table(task, optimize.Discounted(sweeps=1))
+
+
+def motion() -> Any:
+    hopper = robots.hopper()
+    guess = saltus.simulate(hopper, {"y": 1.0}, controller=control.Constant(0.0), until=0.1)
+    return optimize.collocate(
+        hopper, optimize.cut(guess, 0.05), guess, maximise=lambda begins, ends: -(ends[0][6] ** 2), start={"y": 1.0}
+    )
+
+
+def trials() -> Any:
+    return optimize.random_impulses(optimize.Swinger(robots.brachiator()), 300, seed=1)
+
+
+def committee() -> Any:
+    swinger = optimize.Swinger(robots.brachiator())
+    return optimize.committee(optimize.random_impulses(swinger, 3000, seed=1), swinger, members=1)
+
+
+def compared_runs() -> Any:
+    hopper = robots.hopper()
+    return studies.compare_laws(hopper, laws=["plastic", "newton:restitution=0.3"], until=0.4)
+
+
+def map_of_errors() -> Any:
+    return gaits.error_map(swing(), ("dtheta1", np.linspace(1, 3, 3)), ("dtheta2", np.linspace(9, 12, 3)))
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "run": lambda: one_run(),
+    "run of a class": lambda: one_run(controller=Sampled(Balance(3.0))),
+    "run of a nested function": lambda: one_run(controller=nested(3.0)),
+    "run by hand": lambda: saltus.simulate(kangaroo().with_parameters(mass=2.0), until=0.8),
+    "failed run": lambda: failed().run,
+    "batch": lambda: saltus.simulate_many(robots.pendulum(), {"theta": [0.5, math.nan, 1.0]}, until=0.1),
+    "batch of nested functions": lambda: saltus.simulate_many(
+        robots.pendulum(), {"theta": [0.5, 0.6]}, controllers=[nested(1.0), nested(2.0)], until=0.1, keep="records"
+    ),
+    "rollout": lambda: saltus.rollout(robots.pendulum(), np.array([[0.1, 0.0], [0.2, 0.0]]), step=0.01, steps=5),
+    "sensitivity": lambda: one_run().sensitivity(),
+    "samples": lambda: one_run().samples,
+    "friction": lambda: saltus.simulate(robots.segway(), until=0.1).needed_friction(),
+    "system": lambda: robots.hopper().with_parameters(mu=0.5).with_law("newton").with_guards(**{"P.touch": "terminal"}),
+    "system by hand": lambda: kangaroo().with_parameters(spring=20.0),
+    "grips by hand": gibbon,
+    "mechanism": lambda: gibbon().mechanism,
+    "gait": lambda: swing().with_knob("m1").with_start(dtheta1=1.0),
+    "gait by the clock": lambda: swing().timed({"switch": 0.1, "motor": 0.1, "vertical": 0.2}),
+    "gait with a draw": lambda: pieces.make(robots.monkeybot(), pieces=1),
+    "cycle": lambda: gaits.run_cycle(swing(), {"dtheta1": 2.6, "dtheta2": 11.4}, {"motor_torque": 3}, derivatives=True),
+    "cycles": lambda: gaits.run_many(swing(), {"dtheta1": [1.0, 2.0], "dtheta2": 11.0}),
+    "fixed point": point,
+    "family": family,
+    "error map": map_of_errors,
+    "minimum": lambda: gaits.minimise(swing(), {"dtheta1": 2.6, "dtheta2": 11.4}, {"motor_torque": 3.0}),
+    "iterates": lambda: gaits.iterate(point(), 2),
+    "region": region,
+    "intervals": intervals,
+    "best": best,
+    "motion": motion,
+    "table": table,
+    "trials": trials,
+    "committee": committee,
+    "laws": compared_runs,
+    "swings": lambda: studies.try_swings("brachiator", "swing", mixes=studies.SwingMixes(count=2, seed=3)),
+    "linear": lambda: saltus.linearize(robots.segway()),
+    "linear arcs": lambda: saltus.linearize_along(one_run(), [0.0, 0.05, 0.1]),
+    "symbolic linear": lambda: control.symbolic_linear(robots.segway(), {"theta": 0.0}, mode="open"),
+    "symbolic mode": lambda: hybrid.symbolic_mode(robots.hopper(), "stick"),
+    "graph": lambda: saltus.mode_graph(robots.hopper()),
+    "painleve": lambda: hybrid.painleve(robots.rod(), ("theta", [0.5, 1.0]), ("x", [0.0, 1.0]), unit="A", within=()),
+    "timed": lambda: Timed.of(point().cycle, cycles=2),
+    "track": lambda: control.Track(saltus.simulate(robots.segway(), controller=None, until=0.1)),
+    "impulse": lambda: Impulse(0.2, 5.0, 0.15),
+}
