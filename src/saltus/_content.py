@@ -15,7 +15,7 @@ import numpy as np
 Kind = TypeVar("Kind", bound=type)
 
 
-def compared(kind: Kind) -> Kind:
+def equal_by_content(kind: Kind) -> Kind:
     """A class whose objects are equal where their content is: the fields of a dataclass, or what ``_content`` gives."""
     kind.__eq__ = _equal  # type: ignore[assignment, method-assign]
     if getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
@@ -52,16 +52,16 @@ def _reduce(self: Any) -> tuple[Any, ...]:
     return _received, (type(self), pack(vars(self), f"{type(self).__name__} {name}".strip()))
 
 
-def _received(kind: type, packed: Any) -> Any:
+def _received(kind: type[Any], packed: Any) -> Any:
     from saltus._pack import unpack
 
-    made = kind.__new__(kind)
+    made = object.__new__(kind)
     made.__dict__.update(unpack(packed))
     return made
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
-    made = type(self).__new__(type(self))
+    made = object.__new__(type(self))
     memo[id(self)] = made
     made.__dict__.update(copy.deepcopy(vars(self), memo))
     return made

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE
@@ -52,7 +52,7 @@ def distance(square: Any) -> Any:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Bar:
     """A bar seen end-on: held by a point within ``capture`` of its centre (m)."""
@@ -96,7 +96,7 @@ def _least(values: list[Any]) -> Any:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Line:
     """A straight line or, with an end, a piece of one: held by a point within ``capture`` of it (m)."""
@@ -134,7 +134,7 @@ class Line:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Wall:
     """A wall through a point, seen edge-on, whose surface runs at an angle (rad): held from the side to
@@ -164,7 +164,7 @@ class Wall:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Grip:
     """A point that can be pinned to the world where it is.

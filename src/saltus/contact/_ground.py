@@ -15,7 +15,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
@@ -87,7 +87,7 @@ class _OnGround(OnGround):
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class GroundPoint(_OnGround):
     """A point that can meet the ground.
@@ -117,7 +117,7 @@ class GroundPoint(_OnGround):
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Wheel(_OnGround):
     """A round wheel that rolls on the ground, slips on it or leaves it.

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._unit import FORCE, IMPACT, JOINT, JUMP, KINEMATIC, NONE, TEST
@@ -24,7 +24,7 @@ FREE, STUCK, PLUS, MINUS, LOWER, UPPER = range(6)
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class JointUnit:
     """Friction and stops of a joint.

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._grip import Grip
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK, JointUnit
@@ -19,7 +19,7 @@ from saltus.errors import InputError
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Pivot:
     """Friction of a link that turns about a closed grip: a joint that is there only while the grip is closed.

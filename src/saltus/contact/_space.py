@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus._native import compiled
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
@@ -102,7 +102,7 @@ class _OnLevelGround(OnGround, ABC):
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SpatialPoint(_OnLevelGround):
     """A point of a body in space that can meet a level ground.
@@ -137,7 +137,7 @@ class SpatialPoint(_OnLevelGround):
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SpatialWheel(_OnLevelGround):
     """A wheel in space that rolls on a level ground, slips on it or leaves it.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.control._protocol import check_period
 from saltus.engine import Control, ControlParameter
 from saltus.engine._control import compiled_control, python_control
@@ -18,7 +18,7 @@ from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Sampled:
     """A Python function ``(t, state, mode, memory) -> command``, asked every ``period`` seconds and held between."""
@@ -33,7 +33,7 @@ class Sampled:
         return python_control(self.function, system, SAMPLED, check_period(self.period), self.memory)
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Continuous:
     """A Python function ``(t, state, mode, memory) -> command``, asked at every stage of every step.
@@ -50,7 +50,7 @@ class Continuous:
         return control
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Compiled:
     """A function in the compiled subset of Python:

@@ -10,14 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.control._equilibrium import statuses_at
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, find_statuses, symbolic_mode
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SymbolicLinear:
     """A robot about a state at rest, as CasADi expressions of its parameters and of what was not told.

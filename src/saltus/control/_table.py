@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.control._grid import Axis, check_axes
 from saltus.errors import InputError, SaltusError
 from saltus.hybrid import HybridSystem
@@ -43,7 +43,7 @@ class Place:
             raise InputError(f"a place is a point, x and y in m, and a positive radius, got {self!r}")
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Table:
     """What states of a mode are worth, or cost, on a grid of both coordinates and both rates.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.control.schedule import Schedule
 from saltus.engine import Control
 from saltus.errors import InputError, unknown_name
@@ -18,7 +18,7 @@ from saltus.hybrid import HybridSystem
 KINDS = ("steps", "linear", "cubic")
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Points:
     """Prescribed inputs through points; before the first time and after the last there is none.

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.engine._control import Control, ControlTable
 from saltus.hybrid import HybridSystem
 
@@ -40,7 +40,7 @@ class Repeated(Sequence[Any]):
         return self.one
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Cases:
     """A row for each run: state, parameters, numbers that follow from these, side of each guard; and its controller.

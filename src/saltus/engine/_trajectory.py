@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._native import pointer_to
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from saltus.hybrid import ModeGraph
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Samples:
     """Everything known at some instants, a row each."""
@@ -52,7 +52,7 @@ class Samples:
     guards: np.ndarray
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """The record of one run.

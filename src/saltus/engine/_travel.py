@@ -14,6 +14,7 @@ from saltus.engine._program import arenas
 from saltus.engine._trajectory import Trajectory
 from saltus.errors import SaltusError
 from saltus.hybrid import HybridSystem
+from saltus.registry import PluginPaths
 
 # What a trajectory consists of, beside its controller: all but what is bound to one process.
 _FIELDS = (
@@ -27,13 +28,14 @@ def packed(run: Trajectory) -> tuple[Any, ...]:
     from saltus._pack import sendable
 
     controller = sendable(run.controller, f"{run.control.name}, a controller of {run.system.name},")
-    return unpacked, (controller, portable(run.control.failure), {name: getattr(run, name) for name in _FIELDS})
+    fields = {name: getattr(run, name) for name in _FIELDS}
+    return unpacked, (PluginPaths(), controller, portable(run.control.failure), fields)
 
 
 def copied(run: Trajectory, memo: dict[int, Any]) -> Trajectory:
     """A copy that shares nothing that may change."""
     fields = {name: copy.deepcopy(getattr(run, name), memo) for name in _FIELDS}
-    return unpacked(copy.deepcopy(run.controller, memo), run.control.failure, fields)
+    return unpacked(PluginPaths(), copy.deepcopy(run.controller, memo), run.control.failure, fields)
 
 
 def content(run: Trajectory) -> dict[str, Any]:
@@ -65,7 +67,9 @@ def portable(failure: BaseException | None) -> BaseException | None:
     return failure
 
 
-def unpacked(controller: Any, failure: BaseException | None, fields: dict[str, Any]) -> Trajectory:
+def unpacked(
+    plugins: PluginPaths, controller: Any, failure: BaseException | None, fields: dict[str, Any]
+) -> Trajectory:
     """The run again, with the addresses of this process."""
     from saltus.engine._simulate import bind
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._bifurcations import Bifurcation, bifurcations
 from saltus.gaits._branch import Branch, Evaluation, Sample, Walk
@@ -22,7 +22,7 @@ from saltus.gaits._test_functions import AT_ONE, BRANCH_POINT, DOUBLING, FOLD, J
 RESOLUTION = 0.1
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Change:
     """Something that happens in a family: a fold, a period doubling, a Neimark-Sacker bifurcation, a branch point.
@@ -54,7 +54,7 @@ class Change:
         }  # fmt: skip
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Resolution:
     """How narrow a window between two changes can be and still be found.
@@ -73,7 +73,7 @@ class Resolution:
         return {"length": self.length, "value": self.value, "finest": self.finest}
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Family:
     """Points of a family in order, what happens along it, and why it ends on either side."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.contact import GRIP
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._phase import CLOCK, DURATION, HeldSystem, Phase
@@ -29,7 +29,7 @@ LONGEST = 5.0
 COLLISIONLESS = "collisionless"
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Gait:
     """A way of moving that may repeat: the map from one passage of its section to the next.

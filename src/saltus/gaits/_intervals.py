@@ -15,7 +15,7 @@ import numpy as np
 import xarray
 
 import saltus
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._write import check_path, write
 from saltus.errors import InputError
 from saltus.gaits._map import MOST_CELLS
@@ -29,7 +29,7 @@ STEPS, FINE = 200, 1e-3
 ROUNDING = 4
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Edge:
     """A border of an interval that returns, between two values that differ by the tolerance at most.
@@ -43,7 +43,7 @@ class Edge:
     outcome: str
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Interval:
     """Neighbouring starts that all return, or that all do not: the least and the largest value, both included.
@@ -61,7 +61,7 @@ class Interval:
         return {"from": self.low, "to": self.high, "returns": self.returns, "outcomes": dict(self.outcomes)}
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Lost:
     """A start that does not return: its value, its distance from the target, and how its run ends."""
@@ -71,7 +71,7 @@ class Lost:
     outcome: str
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class RecoverableIntervals:
     """From which values of one quantity a robot returns.

@@ -13,7 +13,7 @@ import numpy as np
 import xarray
 
 import saltus
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._write import check_path, write
 from saltus.engine._refusals import Refusals, kinds_of, tally
 from saltus.errors import InputError, unknown_name
@@ -27,7 +27,7 @@ MOST_CELLS = 20_000_000
 Axis = tuple[str, Sequence[float] | np.ndarray]
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Minimum:
     """A cell whose error is below that of all cells around it; ``edge`` says that the map ends there."""
@@ -40,7 +40,7 @@ class Minimum:
     edge: bool
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class ErrorMap:
     """The error of one cycle over two quantities: a row for each value of ``y``, a column for each of ``x``.

@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.contact import GRIP, JointUnit
 from saltus.contact._unit import JOINT
 from saltus.errors import InputError, unknown_name
@@ -18,7 +18,7 @@ from saltus.mechanism import PIN, Mechanism, Parameter, Pinned
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Phase:
     """A part of a cycle in which the same grips are closed and inputs stay the same.

@@ -16,7 +16,7 @@ import numpy as np
 import xarray
 
 import saltus
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._write import check_path, write
 from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
@@ -49,7 +49,7 @@ NEAR = 0.05
 RTOL, ATOL = 1e-8, 1e-10
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Region:
     """What becomes of runs that begin with other values of two quantities.
@@ -201,7 +201,7 @@ def region(
     )  # fmt: skip
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Judged:
     """What became of some starts."""
@@ -214,7 +214,7 @@ class Judged:
     reasons: dict[int, str] = field(default_factory=dict)
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trial:
     """What all runs have in common."""

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.contact._grip import CLOSED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
@@ -23,7 +23,7 @@ DEPENDENT = 1e-12
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class SymbolicMode:
     """The flow of one mode, in the symbols of ``dynamics``.

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.errors import unknown_name
 from saltus.mechanism import Mechanism
 
@@ -21,7 +21,7 @@ def wrapped(angle: Any) -> Any:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Symmetry:
     """The coordinates, units and parameters of a robot under other names of its parts.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
@@ -33,7 +33,7 @@ _WITHOUT_VALUES = {"first_rows", "row_names", "blank_arenas", "_constants", "_we
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Guard:
     """A scalar of state and time whose zero is an event of the robot's own.
@@ -56,7 +56,7 @@ class Guard:
             raise unknown_name("guard direction", self.direction, DIRECTIONS, f"guard {self.name}")
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Profile:
     """A ready experiment on a robot: a controller, a start and a duration."""
@@ -71,7 +71,7 @@ def _no_figures(run: Any) -> dict[str, float | None]:
     return {}
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class HybridSystem:
     """Everything about one robot that the engine needs, and what a user may change of it.

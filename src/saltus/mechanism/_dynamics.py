@@ -13,7 +13,7 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.mechanism._mechanism import Mechanism
 from saltus.mechanism._recursion import in_space
 
@@ -43,7 +43,7 @@ def has_position(row: Any) -> bool:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Dynamics:
     """Symbols and expressions of one mechanism.

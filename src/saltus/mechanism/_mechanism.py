@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
@@ -132,7 +132,7 @@ class Reading:
 
 
 @sent_whole
-@compared
+@equal_by_content
 class Mechanism:
     """Bodies joined into a tree, with named points, parameters and actuators.
 

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numba import types
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._native import FLOATS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import Grip
 from saltus.control._hands import one_motor, two_hands
@@ -70,7 +70,7 @@ def _kicker() -> tuple[Any, Any]:
     return ctypes_entry(entry, ctypes.c_int32, kinds), entry
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trials:
     """Trials of impulses and what became of them, one in each place of all arrays.
@@ -332,7 +332,7 @@ def _loaded(lanes: tuple[np.ndarray, ...], peak: float) -> np.ndarray:
     return W
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Ranges:
     """From what random impulses are drawn, evenly: where the free hand starts, m behind; begin, s; length, s."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus.control.impulse import Impulse
 from saltus.errors import InputError, unknown_name
 from saltus.optimize._checked import positive, rising, rows, whole
@@ -71,7 +71,7 @@ def _bin(values: np.ndarray, count: int, ends: tuple[float, float]) -> np.ndarra
     return np.clip(((values - low) / max(high - low, 1e-12) * count).astype(int), 0, count - 1)
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Committee:
     """Nets that tell the impulse from start and end; their mean counts.
@@ -143,7 +143,7 @@ def committee(data: Trials, swinger: Swinger, *, members: int = 10, units: int =
     return Committee(made.nets, scale, swinger, np.sqrt(np.mean(off**2, axis=0)))
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class GoodTrials:
     """The inverse that copes with several right answers: good trials nearby, polished by simulation.
@@ -227,7 +227,7 @@ class GoodTrials:
         return mean
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Asked:
     """What became of queries: every start with every target, by an inverse, begun at some shares of its time.

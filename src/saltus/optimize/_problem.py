@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import compared, sent_whole
+from saltus._content import equal_by_content, sent_whole
 from saltus.engine import Batch, Figures, Trajectory, simulate, simulate_many
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
@@ -23,7 +23,7 @@ EVENTS = 1000
 EXACT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Trial:
     """A run that can be made: its start, by name, and its controller."""
@@ -33,7 +33,7 @@ class Trial:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Stage:
     """A part of a search: only some numbers are varied, and runs are judged by something that leads to the objective.
@@ -59,7 +59,7 @@ class Stage:
 
 
 @sent_whole
-@compared
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Numbers that may be chosen, and what they are worth.

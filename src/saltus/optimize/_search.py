@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._write import write
 from saltus.errors import InputError
 from saltus.optimize._problem import WORST, Problem
@@ -38,7 +38,7 @@ class Progress:
     best: float
 
 
-@compared
+@equal_by_content
 @dataclass
 class Best:
     """The best candidate so far, and what it took; ``clean`` says whether it breaks no rule when it is made exactly."""

@@ -82,8 +82,22 @@ def _built(module: ModuleType, name: str, shape: str) -> HybridSystem:
     return replace(system, origin=name)
 
 
-def _rebuild(name: str, values: dict[str, float], actions: dict[str, str], changed: Packed | None) -> HybridSystem:
-    system = find_robot(name).with_parameters(**values).with_guards(**actions)
+def _rebuild(
+    plugins: registry.PluginPaths,
+    name: str,
+    file: str,
+    values: dict[str, float],
+    actions: dict[str, str],
+    changed: Packed | None,
+) -> HybridSystem:
+    try:
+        original = find_robot(name)
+    except InputError as error:
+        raise SaltusError(
+            f"robot {name} was sent here from a process that has it in {file}: copy that file to the same place, or "
+            f"name the folder that holds it in SALTUS_PLUGINS ({error})"
+        ) from error
+    system = original.with_parameters(**values).with_guards(**actions)
     if changed is None:
         return system
     from saltus._pack import unpack
@@ -113,7 +127,20 @@ def _reduce(system: HybridSystem) -> tuple[Any, ...]:
     pairs = zip(system.units, original.units, strict=True)
     laws = {unit.name: unit.law for unit, own in pairs if unit.law is not own.law}
     changed = pack((start, laws), f"the robot {system.name}", system.mechanism.symbols) if start or laws else None
-    return _rebuild, (system.origin, dict(system.values), actions, changed)
+    return _rebuild, (
+        registry.PluginPaths(),
+        system.origin,
+        _file(system.origin),
+        dict(system.values),
+        actions,
+        changed,
+    )
+
+
+def _file(name: str) -> str:
+    """The file that describes a robot."""
+    urdf = UrdfName.of(name)
+    return str(registry.where("robots", name.partition("@")[0]) if urdf is None else urdf.path)
 
 
 def _differs_in_numbers(system: HybridSystem, original: HybridSystem) -> bool:

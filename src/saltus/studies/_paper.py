@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import saltus
-from saltus._content import compared
+from saltus._content import equal_by_content
 from saltus._write import write
 from saltus.errors import InputError, unknown_name
 from saltus.show import Document, figure_bytes, save_figure, versions
@@ -29,7 +29,7 @@ def _check_verdict(verdict: str) -> None:
         raise unknown_name("verdict", verdict, VERDICTS)
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Number:
     """A number of a paper.
@@ -59,7 +59,7 @@ class Number:
         _check_verdict(self.verdict)
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Correction:
     """A formula or statement of a paper that is wrong: as printed, as it must be, and what comes out by either."""
@@ -75,7 +75,7 @@ class Correction:
         _check_verdict(self.verdict)
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Drawing:
     """A figure of a paper, made again."""
@@ -98,7 +98,7 @@ class Drawing:
         return [write(folder / f"{name}.png", self.png), *save_figure(self.figure, folder, name, ("svg",))]
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Report:
     """All that comes out when a paper is reproduced."""
@@ -164,7 +164,7 @@ class Report:
         return files
 
 
-@compared
+@equal_by_content
 @dataclass(frozen=True)
 class Paper:
     """A paper that can be reproduced.
