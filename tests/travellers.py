@@ -166,7 +166,7 @@ def trials() -> Any:
 
 def committee() -> Any:
     swinger = optimize.Swinger(robots.brachiator())
-    return optimize.committee(optimize.random_impulses(swinger, 3000, seed=1), swinger, members=1)
+    return optimize.committee(optimize.softest(optimize.random_impulses(swinger, 3000, seed=1)), swinger, members=1)
 
 
 def compared_runs() -> Any:
@@ -225,3 +225,106 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "track": lambda: control.Track(saltus.simulate(robots.segway(), controller=None, until=0.1)),
     "impulse": lambda: Impulse(0.2, 5.0, 0.15),
 }
+
+
+# -- what can be done with them -------------------------------------------------------------------
+
+
+def used(thing: Any) -> Any:
+    """What a result says, and what comes of going on with it, in numbers."""
+    if isinstance(thing, RunFailed):
+        return str(thing), used(thing.run)
+    if isinstance(thing, saltus.Trajectory):
+        on = saltus.simulate(thing.system, thing.at(0.0), controller=thing.controller, mode=began(thing), until=0.01)
+        read = thing.samples.forces, thing.figures, thing.check().to_dict(), on.final
+        return (*read, thing.jacobian() if thing.system.name == "kangaroo" else None)
+    if isinstance(thing, saltus.Batch):
+        return thing.reasons, thing.check().to_dict(), used(thing.run(0))
+    if isinstance(thing, HybridSystem):
+        return used(saltus.simulate(thing, until=0.05))
+    if isinstance(thing, Mechanism):
+        return used(HybridSystem(thing))
+    if isinstance(thing, gaits.Gait):
+        free = {name: thing.start[name] for name in thing.free if name in thing.start}
+        cycles = gaits.run_many(thing, {name: [value, value + 0.01] for name, value in free.items()})
+        return cycles.finals, cycles.reason.tolist()
+    if isinstance(thing, gaits.Cycle):
+        start = {name: thing.start[name] for name in thing.gait.free}
+        again = gaits.run_cycle(thing.gait, start, thing.knobs, derivatives=True)
+        return again.final, again.jacobian, thing.touched, [used(run) for run in thing.runs]
+    if isinstance(thing, gaits.FixedPoint):
+        return used(thing.cycle), thing.multipliers
+    if isinstance(thing, gaits.Family):
+        on = gaits.follow(thing.points[0], thing.knob, (2.94, 2.96), most=3)
+        return [change.about for change in thing.changes], on.values
+    if isinstance(thing, gaits.ErrorMap):
+        return thing.minima(), used(thing.gait)
+    if isinstance(thing, gaits.Region | gaits.RecoverableIntervals):
+        return thing.to_dict()
+    if isinstance(thing, optimize.Best):
+        return optimize.verdict(thing.problem, thing.problem.trial(thing.values)).to_dict()
+    if isinstance(thing, optimize.Motion):
+        return used(saltus.simulate(thing.system, thing.start, controller=thing.controller(), until=0.01))
+    if isinstance(thing, optimize.Committee):
+        return thing.impulse(-0.5, 0.5)
+    if isinstance(thing, control.Table):
+        return control.Policy(thing).bind(robots.brachiator()).data.size
+    if isinstance(thing, studies.SwingTrials):
+        return thing.to_dict(), used(thing.run(0))
+    if isinstance(thing, control.Track):
+        return used(saltus.simulate(robots.segway(), controller=thing, until=0.05))
+    if isinstance(thing, dict):
+        return {name: used(one) for name, one in thing.items()}
+    return thing.to_dict() if hasattr(thing, "to_dict") else None
+
+
+def began(run: Any) -> dict[str, str]:
+    """Which grips were closed when a run began."""
+    statuses = zip(run.system.units, run.arc_statuses[0].tolist(), strict=True)
+    return {unit.name: unit.statuses[status] for unit, status in statuses if isinstance(unit, Grip)}
+
+
+def everything() -> dict[str, Any]:
+    """All of them."""
+    return {name: make() for name, make in RESULTS.items()}
+
+
+def back(things: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a worker does: the things as they arrived, and what it made of them."""
+    return things, {name: used(thing) for name, thing in things.items()}
+
+
+def pairs() -> dict[str, Any]:
+    """A short run of every robot with every controller of saltus that it takes."""
+    from saltus import registry
+    from saltus.conformance.controllers import bound_example
+
+    made = {}
+    for name in registry.names("controllers", own=True):
+        _, controller, _ = bound_example(name)
+        for robot in registry.names("robots", own=True):
+            system = robots.find_robot(robot)
+            try:
+                controller.bind(system)
+            except saltus.errors.SaltusError:
+                continue  # not for this robot
+            made[f"{robot} with {name}"] = saltus.simulate(system, controller=controller, until=0.02)
+    return made
+
+
+def again(runs: dict[str, Any]) -> dict[str, Any]:
+    """The same runs, made where their robots and controllers arrived."""
+    return {
+        name: saltus.simulate(run.system, controller=run.controller, until=run.requested_end)
+        for name, run in runs.items()
+    }
+
+
+def loaded(sent: bytes) -> Any:
+    """What arrives, or in which words it does not."""
+    import pickle
+
+    try:
+        return pickle.loads(sent)
+    except Exception as error:  # noqa: BLE001 - an error in a worker's argument ends the worker
+        return error

@@ -41,9 +41,10 @@ class Audits:
         self.add(batch.check(), what or f"{batch.n} runs of {batch.system.name}")
 
     def cycle(self, cycle: Cycle, what: str = "") -> None:
-        """Audit each phase of a cycle."""
-        for phase, run in zip(cycle.gait.phases, cycle.runs, strict=True):
-            self.run(run, f"{what}{', ' if what else ''}phase {phase.name}")
+        """Audit the run of each phase of a cycle; one that takes no time has none."""
+        for number, (guard, run) in enumerate(zip(cycle.guards, cycle.runs, strict=True), 1):
+            phase = f"phase {guard or number}"
+            self.run(run, f"{what}, {phase}" if what else phase)
 
     def add(self, audit: Audit, what: str) -> None:
         """Note what an audit found."""

@@ -84,6 +84,11 @@ class Trajectory:
 
         return packed(self)
 
+    def __copy__(self) -> Trajectory:
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
         from saltus.engine._travel import copied
 

@@ -111,6 +111,7 @@ class Trials:
         return Trials(**{name: array[which] for name, array in vars(self).items()})
 
 
+@equal_by_content
 class Swinger:
     """Swings of a robot of two links that hangs by its first hand, each by one impulse, in compiled blocks.
 
@@ -139,6 +140,15 @@ class Swinger:
         self.level = self._to_level()
         self._bar: Block | None = None
         self.capture = float(robot.values.get("capture", 0.025))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Swinger, (self.robot, self.time)
+
+    def _content(self) -> tuple[Any, ...]:
+        return self.robot, self.time
+
+    def __hash__(self) -> int:
+        return hash(self.robot)
 
     @cached_property
     def distances(self) -> tuple[float, float]:
