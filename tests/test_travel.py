@@ -125,11 +125,6 @@ def test_failed_and_interrupted_runs_keep_what_they_carry():
 
 
 @pytest.fixture(scope="module")
-def results():
-    return travellers.everything()
-
-
-@pytest.fixture(scope="module")
 def worker():
     """A spawned process, which knows of this one what it is sent."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -137,13 +132,14 @@ def worker():
 
 
 @pytest.mark.parametrize("name", travellers.RESULTS)
-def test_every_result_is_what_it_was_after_pickle_and_copy(results, name):
-    there = pickle.loads(pickle.dumps(results[name]))
-    assert there == results[name]
-    assert copy.deepcopy(results[name]) == results[name]
+def test_every_result_is_what_it_was_after_pickle_and_copy(name):
+    thing = travellers.RESULTS[name]()
+    assert pickle.loads(pickle.dumps(thing)) == thing
+    assert copy.deepcopy(thing) == thing
 
 
-def test_every_result_is_used_in_another_process_as_here(results, worker):
+def test_every_result_is_used_in_another_process_as_here(worker):
+    results = travellers.everything()
     things, uses = worker.apply_async(travellers.back, (results,)).get(timeout=300)
     for name, thing in results.items():
         assert content.same(things[name], thing), name
@@ -167,8 +163,8 @@ def test_every_robot_with_every_controller_runs_elsewhere_as_here(worker):
 FEW = ("run of a nested function", "run by hand", "batch of nested functions", "gait", "fixed point")
 
 
-def few(results):
-    things = {name: results[name] for name in FEW}
+def few():
+    things = {name: travellers.RESULTS[name]() for name in FEW}
     return things, travellers.back(things)
 
 
@@ -178,15 +174,15 @@ def arrived(found, expected):
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
-def test_results_travel_to_a_forked_process(results):
-    things, here = few(results)
+def test_results_travel_to_a_forked_process():
+    things, here = few()
     with multiprocessing.get_context("fork").Pool(1) as pool:
         arrived(pool.apply_async(travellers.back, (things,)).get(timeout=300), here)
 
 
-def test_results_travel_through_joblib(results):
+def test_results_travel_through_joblib():
     joblib = pytest.importorskip("joblib")
-    things, here = few(results)
+    things, here = few()
     with joblib.parallel_config("loky", n_jobs=2):
         (found,) = joblib.Parallel()([joblib.delayed(travellers.back)(things)])
     joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
@@ -194,9 +190,9 @@ def test_results_travel_through_joblib(results):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_results_travel_to_a_dask_worker(results, tmp_path):
+def test_results_travel_to_a_dask_worker(tmp_path):
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    things, here = few(results)
+    things, here = few()
     local = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
     with (
         distributed.LocalCluster(
@@ -204,6 +200,7 @@ def test_results_travel_to_a_dask_worker(results, tmp_path):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
+        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
         assert {worker["host"] for worker in client.scheduler_info()["workers"].values()} == {"127.0.0.1"}
         arrived(client.submit(travellers.back, things, pure=False).result(timeout=120), here)
 

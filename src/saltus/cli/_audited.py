@@ -27,9 +27,8 @@ class Audits:
         self.failed: list[str] = []
 
     def run(self, run: Trajectory, what: str = "") -> None:
-        """Audit a run; one that did not end well has its own message and code."""
-        if run.status.good:
-            self.add(run.check(), what)
+        """Audit a run."""
+        self.add(run.check(), what)
 
     def runs(self, runs: Mapping[str, Trajectory]) -> None:
         """Audit several runs."""
@@ -53,14 +52,14 @@ class Audits:
             self.failed.append(f"{what}{': ' if what else ''}{', '.join(wrong)}")
 
     def during(self, make: Callable[[], Result]) -> Result:
-        """Audit every run and every batch that something makes."""
+        """Audit every batch that something makes, and every run but those that failed, which it answers for itself."""
         from saltus.engine import Trajectory, every_result
 
         def see(result: Trajectory | Batch) -> None:
-            if isinstance(result, Trajectory):
-                self.run(result, f"a run of {result.system.name}")
-            else:
+            if not isinstance(result, Trajectory):
                 self.batch(result)
+            elif result.status.good:
+                self.run(result, f"a run of {result.system.name}")
 
         with every_result(see):
             return make()
