@@ -79,6 +79,7 @@ def test_programs_get_the_code_too(call, nothing_passes, verb):
 
 
 def test_optimize_has_the_code_where_its_best_fails(call, nothing_passes, monkeypatch):
+    monkeypatch.setattr("saltus.cli._optimize.draw_run", lambda run, out: None)  # takes longer than all else
     code, out, errors = call("optimize", "hopper", "--time", "0.1", "--seed", "1", "--json")
     assert code == 3
     assert json.loads(out)["problem"]

@@ -133,7 +133,7 @@ def worker():
 
 @pytest.mark.parametrize("name", travellers.RESULTS)
 def test_every_result_is_what_it_was_after_pickle_and_copy(name):
-    thing = travellers.RESULTS[name]()
+    thing = travellers.made(name)
     assert pickle.loads(pickle.dumps(thing)) == thing
     assert copy.deepcopy(thing) == thing
 
@@ -164,7 +164,7 @@ FEW = ("run of a nested function", "run by hand", "batch of nested functions", "
 
 
 def few():
-    things = {name: travellers.RESULTS[name]() for name in FEW}
+    things = {name: travellers.made(name) for name in FEW}
     return things, travellers.back(things)
 
 
@@ -235,8 +235,8 @@ def test_changed_robots_of_the_registry_travel_as_they_are():
         there = pickle.loads(pickle.dumps(changed))
         assert there == changed
         assert there != hopper
-        travellers_run = [saltus.simulate(one, {"y": 1.0}, until=0.05) for one in (changed, there)]
-        assert travellers_run[0] == travellers_run[1]
+        here, elsewhere = (saltus.simulate(one, {"y": 1.0}, until=0.05) for one in (changed, there))
+        assert here == elsewhere
 
 
 def test_one_system_arrives_once():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -284,9 +284,15 @@ def began(run: Any) -> dict[str, str]:
     return {unit.name: unit.statuses[status] for unit, status in statuses if isinstance(unit, Grip)}
 
 
+@cache
+def made(name: str) -> Any:
+    """One of them, made once."""
+    return RESULTS[name]()
+
+
 def everything() -> dict[str, Any]:
     """All of them."""
-    return {name: make() for name, make in RESULTS.items()}
+    return {name: made(name) for name in RESULTS}
 
 
 def back(things: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

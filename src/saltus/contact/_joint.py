@@ -13,8 +13,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._unit import FORCE, IMPACT, JOINT, JUMP, KINEMATIC, NONE, TEST
 from saltus.errors import InputError

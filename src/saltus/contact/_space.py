@@ -16,8 +16,9 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
 from saltus.contact._on_ground import OnGround

@@ -10,7 +10,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.control._equilibrium import statuses_at
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, find_statuses, symbolic_mode

@@ -11,7 +11,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.contact._grip import CLOSED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name

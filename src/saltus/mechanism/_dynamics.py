@@ -13,7 +13,8 @@ from typing import Any
 
 import casadi as ca
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.mechanism._mechanism import Mechanism
 from saltus.mechanism._recursion import in_space
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from saltus._content import equal_by_content, sent_whole
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.engine import Batch, Figures, Trajectory, simulate, simulate_many
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
