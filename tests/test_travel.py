@@ -115,7 +115,9 @@ def test_runs_come_from_spawned_processes_and_failures_too():
 def test_failed_and_interrupted_runs_keep_what_they_carry():
     run = saltus.simulate(saltus.robots.pendulum(), until=0.1)
     for kind in (RunFailed, RunInterrupted, BatchInterrupted):
-        there = pickle.loads(pickle.dumps(kind("no further", run)))
+        error = kind("no further", run)
+        there = pickle.loads(pickle.dumps(error))
+        assert there == error == copy.deepcopy(error) != kind("no further", None)
         assert type(there) is kind
         assert str(there) == "no further"
         same(run, there.batch if kind is BatchInterrupted else there.run)

@@ -87,6 +87,17 @@ def nested(gain: float) -> Callable[..., float]:
     return lambda t, state, mode, memory: -gain * state["theta"]
 
 
+def by_expressions(robot: HybridSystem) -> Callable[..., float]:
+    """A function that holds expressions and makes a function of CasADi of them."""
+    gravity = robot.dynamics.h
+
+    def law(t: float, state: Any, mode: Any, memory: Any) -> float:
+        d = robot.dynamics
+        return 0.5 * float(ca.Function("gravity", [d.x, d.p], [gravity])(state.x, robot.parameter_values))
+
+    return law
+
+
 class Locked(Balance):
     """A controller with something that belongs to its process."""
 
@@ -147,6 +158,29 @@ def best() -> Any:
     return optimize.search(optimize.find_problem(problem_names("hopper")[0]), runs=60, seed=1)
 
 
+def by_hand() -> Any:
+    """A problem whose functions hold the robot, and an expression in its symbols."""
+    robot = gibbon()
+    height = robot.mechanism.points["B"].position[1]
+
+    def judge(batch: Any) -> np.ndarray:
+        function = ca.Function("height", [robot.mechanism.q, robot.mechanism.p], [height])
+        nq, p = robot.mechanism.nq, robot.parameter_values
+        return np.array([float(function(row[:nq], p)) for row in batch.states])
+
+    figures = saltus.Figures(("highest",), highest)
+    return optimize.Problem(
+        "hang high", robot, {"one": (-0.5, 0.5)}, lambda values: optimize.Trial(values, control.Constant(0.0)),
+        lambda values: 0.0, judge, figures, "highest", 0.1,
+    )  # fmt: skip
+
+
+def highest(moment, t, before, after, old, new, guard, p, out):  # type: ignore[no-untyped-def]
+    """A compiled number of a user's own."""
+    out[0] = max(out[0], t)
+    return 0
+
+
 def table() -> Any:
     task = control.Reach(robots.brachiator(), goal=("B", (0.55, 0.0)), holds="A", grid=5)
     return optimize.train_table(task, optimize.Discounted(sweeps=1))
@@ -182,6 +216,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "run": lambda: one_run(),
     "run of a class": lambda: one_run(controller=Sampled(Balance(3.0))),
     "run of a nested function": lambda: one_run(controller=nested(3.0)),
+    "run of expressions": lambda: one_run(controller=by_expressions(robots.pendulum())),
     "run by hand": lambda: saltus.simulate(kangaroo().with_parameters(mass=2.0), until=0.8),
     "failed run": lambda: failed().run,
     "batch": lambda: saltus.simulate_many(robots.pendulum(), {"theta": [0.5, math.nan, 1.0]}, until=0.1),
@@ -209,6 +244,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "region": region,
     "intervals": intervals,
     "best": best,
+    "problem by hand": by_hand,
     "motion": motion,
     "table": table,
     "trials": trials,
@@ -263,6 +299,8 @@ def used(thing: Any) -> Any:
         return thing.to_dict()
     if isinstance(thing, optimize.Best):
         return optimize.verdict(thing.problem, thing.problem.trial(thing.values)).to_dict()
+    if isinstance(thing, optimize.Problem):
+        return thing.judge(saltus.simulate_many(thing.robot, {"one": [0.1, 0.2]}, until=thing.until)).tolist()
     if isinstance(thing, optimize.Motion):
         return used(saltus.simulate(thing.system, thing.start, controller=thing.controller(), until=0.01))
     if isinstance(thing, optimize.Committee):

@@ -55,16 +55,11 @@ def unpack(packed: Packed, anchor: Any = None) -> Any:
 
 
 def sendable(thing: Any, what: str) -> Any:
-    """A thing that pickle can send: itself, or its bytes by cloudpickle, which sends functions and classes by value."""
+    """A thing that pickle can send: itself, or packed, where functions and classes of a user's own go by value."""
     try:
         pickle.dumps(thing)
     except Exception:  # noqa: BLE001 - things of a user's own may fail in any way
-        try:
-            return _Bytes(cloudpickle.dumps(thing))
-        except NotSendable:
-            raise
-        except Exception as error:
-            raise not_sendable(what, error) from error
+        return _OnItsWay(pack(thing, what))
     return thing
 
 
@@ -76,14 +71,14 @@ def not_sendable(what: str, error: BaseException) -> NotSendable:
     )
 
 
-class _Bytes:
-    """Stands for a thing on its way, and becomes it on arrival."""
+class _OnItsWay:
+    """Stands for a packed thing, and becomes it on arrival."""
 
-    def __init__(self, content: bytes):
-        self.content = content
+    def __init__(self, packed: Packed):
+        self.packed = packed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return pickle.loads, (self.content,)
+        return unpack, (self.packed,)
 
 
 class _Packer(cloudpickle.Pickler):  # type: ignore[misc]
@@ -106,7 +101,8 @@ class _Packer(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, thing: Any) -> Any:
         # what packs itself when it goes alone shares symbols with what it is part of
         if getattr(type(thing), "shares_symbols", False):
-            return copyreg.__newobj__, (type(thing),), vars(thing)  # type: ignore[attr-defined]
+            state = thing.parts() if hasattr(thing, "parts") else vars(thing)
+            return copyreg.__newobj__, (type(thing),), state  # type: ignore[attr-defined]
         return super().reducer_override(thing)
 
 

@@ -35,6 +35,12 @@ class _Carries:
     pool of processes would wait for ever for an error that cannot be read.
     """
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and str(other) == str(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (type(self), str(self), {name: _sent(value) for name, value in self.__dict__.items()})
 

@@ -97,6 +97,7 @@ class HybridSystem:
     stops: frozenset[str] = frozenset()
 
     stands_alone: ClassVar[bool] = True
+    shares_symbols: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         full = self._checked(self.values)
@@ -500,6 +501,10 @@ class HybridSystem:
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (self.packed, dict(self.values))
 
+    def parts(self) -> dict[str, Any]:
+        """What it consists of, without what was derived of that."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @property
     def packed(self) -> Packed:
         """All of it but the values of its parameters, as it is sent."""
@@ -507,7 +512,8 @@ class HybridSystem:
 
         shared = self.blank_arenas  # with all that differ in values only
         if "packed" not in shared:
-            parts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "values"}
+            parts = self.parts()
+            del parts["values"]
             shared["packed"] = pack(parts, f"the robot {self.name}")
         made: Packed = shared["packed"]
         return made
