@@ -230,6 +230,9 @@ def test_changed_robots_of_the_registry_travel_as_they_are():
     for changed in (
         fewer,
         replace(hopper, units=()),
+        replace(hopper, units=(replace(hopper.units[0], friction=0.9),)),
+        replace(hopper, guards=(replace(hopper.guards[0], direction="both"), *hopper.guards[1:])),
+        replace(hopper, until=9.0),
         replace(hopper, guards=(*hopper.guards, Guard("own", hopper.mechanism.q[0] - 0.1, "record"))),
         hopper.with_law("newton"),
         hopper.with_start({"y": hopper.mechanism.p[0]}),
