@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -137,6 +139,14 @@ def test_the_record_is_json_and_has_every_part(found):
     assert {"runs", "scope", "rates", "torque", "queries", "memory_bytes", "seconds", "seed"} <= set(content)
     assert set(content["controllers"]) == set(CONTROLLERS)
     assert "seconds" not in found.to_dict(seconds=False)
+
+
+def test_a_comparison_travels(found):
+    there = pickle.loads(pickle.dumps(found))
+    assert there == found
+    assert copy.deepcopy(found) == found
+    assert json.dumps(there.to_dict()) == json.dumps(found.to_dict())
+    assert there != replace(found, seed=found.seed + 1)
 
 
 # -- what is counted ------------------------------------------------------------------------------

@@ -558,11 +558,16 @@ def test_a_process_that_does_not_know_the_plugin_says_so(four, monkeypatch):
     kind = saltus.control.find_controller("brake")
     robot, brake = pickle.dumps(saltus.robots.cart()), pickle.dumps(kind())
     monkeypatch.setenv("SALTUS_PLUGINS", "")
-    with pytest.raises(UnknownName, match="cart"):
-        pickle.loads(robot)
     monkeypatch.delitem(sys.modules, kind.__module__)
     with pytest.raises(ModuleNotFoundError, match="SALTUS_PLUGINS"):
         pickle.loads(brake)
+    # a robot brings the paths of plugins along: its file is still there, and then no more
+    assert pickle.loads(robot).name == "cart"
+    monkeypatch.setenv("SALTUS_PLUGINS", "")
+    for file in four.glob("*.py"):
+        file.unlink()
+    with pytest.raises(SaltusError, match=r"robot cart was sent here .*cart\.py: copy that file .*SALTUS_PLUGINS"):
+        pickle.loads(robot)
 
 
 def test_an_edit_of_a_plugin_is_never_missed(four):

@@ -27,7 +27,19 @@ from types import CodeType, ModuleType
 from saltus._reading import read_bytes
 from saltus.errors import InputError, SaltusError, unknown_name
 
-__all__ = ["KINDS", "Entry", "add_file", "add_folder", "find", "load", "names", "plugins", "problems", "where"]
+__all__ = [
+    "KINDS",
+    "Entry",
+    "PluginPaths",
+    "add_file",
+    "add_folder",
+    "find",
+    "load",
+    "names",
+    "plugins",
+    "problems",
+    "where",
+]
 
 VARIABLE = "SALTUS_PLUGINS"
 GROUP = "saltus.plugins"
@@ -163,6 +175,21 @@ def _remember(path: Path) -> None:
     known = [text for text in os.environ.get(VARIABLE, "").split(os.pathsep) if text]
     if str(path) not in known:
         os.environ[VARIABLE] = os.pathsep.join([*known, str(path)])
+
+
+class PluginPaths:
+    """The plugin files and folders of a process, as they go with what is sent: those that are there are used there."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _use, (tuple(text for text in os.environ.get(VARIABLE, "").split(os.pathsep) if text),)
+
+
+def _use(paths: tuple[str, ...]) -> PluginPaths:
+    for text in paths:
+        path = Path(text).expanduser().absolute()
+        if path.exists():
+            _remember(path)
+    return PluginPaths()
 
 
 def _check_kind(kind: str) -> None:
@@ -371,7 +398,8 @@ class _Finder:
                     fullname, entry.path, loader=_Loader(fullname, str(entry.path))
                 )
         raise ModuleNotFoundError(
-            f"{fullname} was made of a plugin that this process does not know; name its folder in {VARIABLE}",
+            f"{fullname} was made of a plugin that this process does not know: copy the file to where it was, and name "
+            f"its folder in {VARIABLE}",
             name=fullname,
         )
 

@@ -11,6 +11,7 @@ import typer
 
 from saltus._records import write_json
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, may_overwrite
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_table
@@ -58,8 +59,11 @@ def compare_command(
     if report is not None:
         _can_write(report.path.parent)
     with Progress(1.0, quiet=as_json, doing="comparing:") as show:
-        found = compare_controllers(
-            system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
+        audits = Audits()
+        found = audits.during(
+            lambda: compare_controllers(
+                system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
+            )
         )
     with Progress(quiet=as_json, doing="drawing"):
         figures = comparison_figures(found)
@@ -68,10 +72,12 @@ def compare_command(
             _report(report.begin(f"{robot}: three controllers compared"), found, figures)
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
+        audits.exit()
         return
     _print(found, robot)
     for path in files:
         print(f"wrote {path}")
+    audits.exit()
 
 
 def _file(out: Path, robot: str) -> Path:

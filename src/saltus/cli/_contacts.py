@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import (
     ATOL,
     METHOD,
@@ -124,8 +125,16 @@ def laws_command(
             document = report.begin(f"{robot} under several impact laws")
             add_runs(document, runs, figures=[(side_by_side_figure(runs), "The same run under each law")])
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
+    audits = Audits()
+    audits.runs(runs)
     if as_json:
-        print_json({name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()})
+        print_json(
+            {
+                name: run_facts(run) | {"impact_loss": lost[name], "audit": run.check().to_dict()}
+                for name, run in runs.items()
+            }
+        )
+        audits.exit()
         return
     figures = list(next(iter(runs.values())).figures)
     rows = [
@@ -140,6 +149,7 @@ def laws_command(
         for name, run in runs.items()
     ]
     print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
+    audits.exit()
 
 
 # How many values of one quantity a map may have.

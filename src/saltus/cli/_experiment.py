@@ -12,6 +12,7 @@ import typer
 
 import saltus
 from saltus._reading import parse_json
+from saltus.cli._audited import Audits
 from saltus.cli._words import Progress, number, numbers, pairs
 from saltus.errors import InputError, RunFailed, RunInterrupted, unknown_name
 
@@ -147,9 +148,13 @@ def experiment(
     return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
 
 
-def exit_after(failure: Failure | None) -> None:
+def exit_after(failure: Failure | None, run: Trajectory) -> None:
+    """End a verb that made one run: a code for each way in which it may have gone wrong."""
     if failure is not None:
         raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
+    audits = Audits()
+    audits.run(run)
+    audits.exit()
 
 
 def find_acting(system: HybridSystem, name: str, options: Mapping[str, str]) -> Any:

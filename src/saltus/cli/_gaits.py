@@ -9,6 +9,7 @@ import typer
 
 from saltus._records import load_record
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._report import asked_report, told
 from saltus.cli._words import (
     Json,
@@ -92,10 +93,12 @@ def gait_command(
         with Progress(quiet=as_json, doing="one cycle"):
             cycle = gaits.run_cycle(made, begin)
         content, repeated = _cycle(cycle), made.with_start(**begin)
-    repeats = None
+    repeats, audits = None, Audits()
     if iterate is not None:
         with Progress(iterate, quiet=as_json, doing="repeating") as show:
-            repeats = gaits.iterate(repeated, iterate, period, progress=lambda done, _: show(done))
+            repeats = audits.during(
+                lambda: gaits.iterate(repeated, iterate, period, progress=lambda done, _: show(done))
+            )
     if report is not None:
         with Progress(quiet=as_json, doing="reporting"):
             report_gait(report.begin(f"{robot}, {made.name}"), content, cycle, fixed, repeats)
@@ -105,6 +108,8 @@ def gait_command(
         print_json(content)
     else:
         _print_content(content)
+    audits.cycle(cycle)
+    audits.exit()
 
 
 @app.command("map")
@@ -130,12 +135,14 @@ def map_command(
     check_axes(made, *axes)
     folder(out)
     with Progress(1.0, quiet=as_json, doing="mapping") as show:
-        found = error_map(made, *axes, progress=lambda done, total: show(done / total))
+        audits = Audits()
+        found = audits.during(lambda: error_map(made, *axes, progress=lambda done, total: show(done / total)))
     with Progress(quiet=as_json, doing="drawing"):
         files = _write_map(found, out, f"{robot}-{made.name}-map", above)
         if report is not None:
             _report_map(report.begin(f"{robot}, {made.name}: error over {axes[0][0]} and {axes[1][0]}"), found, above)
     _print_map(found, files, as_json)
+    audits.exit()
 
 
 # -- what is asked for ----------------------------------------------------------------------------------

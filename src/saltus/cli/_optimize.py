@@ -6,6 +6,7 @@ import dataclasses
 import math
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 from saltus._records import write_json
 from saltus._write import write
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import Parameters, changed_robot, experiment
 from saltus.cli._report import asked_report, forced, told
 from saltus.cli._runs import draw_run
@@ -106,10 +108,10 @@ def optimize_command(
             document = report.begin(f"{chosen.name}: {_value(verdict)}", f"the best found; {chosen.objective}")
             document.facts("Verdict", told({name: value for name, value in content.items() if name != "modes"}))
             add_runs(document, {"": verdict.run})
-    if as_json:
-        print_json(content)
-        return
-    print_tree(content)
+    print_json(content) if as_json else print_tree(content)
+    audits = Audits()
+    audits.run(verdict.run, "the best found")
+    audits.exit()
 
 
 @dataclasses.dataclass
@@ -224,6 +226,7 @@ def trade_command(
         raise InputError(f"{', '.join(older)}: found before; go on with --resume, or begin anew with --force")
     points: dict[float, optimize.Robustness] = {}
     held = optimize.find_problem(name, system, reading, 1.0).mixes
+    audits = Audits()
     with Progress(time * len(chosen), quiet=as_json, doing="searching") as shown:
         for k, size in enumerate(chosen):
 
@@ -234,7 +237,8 @@ def trade_command(
             go_on = resume and files[size].exists()
             best = optimize.search(one, seconds=time, seed=seed, file=files[size], resume=go_on, progress=tell)
             if held is not None:
-                points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
+                trial, mixes = one.trial(best.values), held.held_out()
+                points[size] = audits.during(partial(optimize.robustness, one, trial, mixes))
     content = {"problem": name, "seed": seed, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
     write_json(out / "trade.json", plain(content))
     figure = show.trade_figure(points)
@@ -246,6 +250,7 @@ def trade_command(
         rows = [{"size": size, **point.to_dict()} for size, point in points.items()]
         document.table("Points", list(rows[0]) if rows else [], [list(row.values()) for row in rows])
     print_json(content) if as_json else print_tree(content)
+    audits.exit()
 
 
 def _named(robot: str, problem: str | None, given: Parameters) -> tuple[HybridSystem, str]:

@@ -12,6 +12,7 @@ import typer
 
 from saltus._records import write_json
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import ControllerOptions, Parameters, changed_robot, find_acting
 from saltus.cli._report import asked_report, told
 from saltus.cli._words import (
@@ -118,8 +119,12 @@ def robustness_command(
         files = _write(made, content, out, f"{robot}-robustness")
         if report is not None:
             _report(report.begin(f"{robot}: how sure it is"), made, tuned, system)
+    audits = Audits()
+    for name, one in made.items():
+        audits.batch(one.batch, name)
     if as_json:
         print_json(content | {"files": [str(path) for path in files]})
+        audits.exit()
         return
     if tuned is not None:
         _print_tuned(tuned)
@@ -130,6 +135,7 @@ def robustness_command(
         print(line)
     for path in files:
         print(f"wrote {path}")
+    audits.exit()
 
 
 @dataclasses.dataclass(frozen=True)

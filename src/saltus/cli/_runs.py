@@ -111,7 +111,7 @@ def run_command(
         print(f"saltus: {problem}", file=sys.stderr)
     if no_film is not None or no_view is not None:  # all else is done and told
         raise typer.Exit(2)
-    exit_after(failure)
+    exit_after(failure, run)
 
 
 def _check_files(

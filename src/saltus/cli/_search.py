@@ -12,6 +12,7 @@ import typer
 
 from saltus._records import save_record, write_json
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._gaits import (
     GAIT_FORMAT,
     GaitType,
@@ -104,10 +105,10 @@ def search_command(
         content["file"] = str(path)
         assert part is not None
         part.unlink(missing_ok=True)
-    if as_json:
-        print_json(content)
-    else:
-        _print_content(content)
+    print_json(content) if as_json else _print_content(content)
+    audits = Audits()
+    audits.cycle(found.fixed.cycle)
+    audits.exit()
 
 
 def _timed_type(robot: str) -> str | None:
@@ -153,13 +154,18 @@ def collisionless_command(
             document.cycles("Motion", cycles)
         else:
             document.text("There are none.")
+    audits = Audits()
+    for name, cycle in cycles.items():
+        audits.cycle(cycle, name)
     if as_json:
         print_json({"robot": robot, "gaits": rows})
+        audits.exit()
         return
     for row in rows:
         _print_content(row)
     if not rows:
         print("none")
+    audits.exit()
 
 
 @app.command("family")
@@ -197,8 +203,12 @@ def family_command(
         files = _write_family(family, out, f"{robot}-{made.name}-family-{name}") if out is not None else []
         if report is not None:
             _report_family(report.begin(f"{robot}, {made.name}: family in {name}"), family)
+    audits = Audits()
+    for value, point in zip(family.values, family.points, strict=True):
+        audits.cycle(point.cycle, f"{name} = {value:.6g}")
     if as_json:
         print_json({"robot": robot, **_family(family), "files": [str(path) for path in files]})
+        audits.exit()
         return
     lines = [
         (f"{value:.6g}", *(f"{point.start[free]:.6g}" for free in made.free), f"{radius:.4g}", f"{_clock(point):.4g}")
@@ -210,6 +220,7 @@ def family_command(
     print(f"ends: {family.ends[0]}; {family.ends[1]}")
     print(f"resolution: {_resolution(family)}")
     _print_files(files)
+    audits.exit()
 
 
 def _family(family: Family) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._finite import as_float
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._unit import FORCE, IMPACT, JOINT, JUMP, KINEMATIC, NONE, TEST
 from saltus.errors import InputError
@@ -23,6 +25,8 @@ from saltus.mechanism import Coordinate
 FREE, STUCK, PLUS, MINUS, LOWER, UPPER = range(6)
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class JointUnit:
     """Friction and stops of a joint.

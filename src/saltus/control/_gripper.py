@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
 from saltus.contact import GRIP, Bar, Grip
 from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
@@ -42,6 +43,7 @@ DOES, UNTIL, INSIDE, SIDE, BARRED, RELEASES, NOW, BEFORE, OLDER, TRIES, MISSES, 
 COUNTS = {"tries": TRIES, "misses": MISSES, "wrong sides": WRONG_SIDES, "too hard": TOO_HARD}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Gripper:
     """Claws that take their time, at all grips of a robot.

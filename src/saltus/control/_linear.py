@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._controllability import Controllability, WeakMode, controllability
 from saltus.control._independent import rate_name
 from saltus.control._protocol import check_period
@@ -22,6 +23,7 @@ STILL = 1e-8
 _REACHED = 1e-7
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Linear:
     """A mode about one of its states: d/dt of a small difference z is A z + B times a difference of the inputs.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._finite import as_float
 from saltus._records import load_arrays, save_arrays
 from saltus.control._grid import Axis, check_axes
@@ -40,6 +41,7 @@ class Place:
             raise InputError(f"a place is a point, x and y in m, and a positive radius, got {self!r}")
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Table:
     """What states of a mode are worth, or cost, on a grid of both coordinates and both rates.

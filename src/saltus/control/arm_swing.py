@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import GRIP
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, JOINT, RELEASE
@@ -102,6 +103,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class ArmSwing:
     """Swing up by hand A to a bar ahead and catch it with hand B.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._reading import read_text
 from saltus.control.schedule import Schedule
 from saltus.engine import Control
@@ -18,6 +19,7 @@ from saltus.hybrid import HybridSystem
 KINDS = ("steps", "linear", "cubic")
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Points:
     """Prescribed inputs through points; before the first time and after the last there is none.

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._finite import as_float
 from saltus.contact import GRIP
 from saltus.control._function import bind_compiled
@@ -36,6 +37,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Schedule:
     """Prescribed inputs: piece k holds from ``starts[k]`` on, the last for ever; before the first there is none.

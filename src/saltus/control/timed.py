@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, RELEASE
 from saltus.control._function import bind_compiled
@@ -46,6 +47,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Timed:
     """Exchange hands ``swap_t`` after the start of every cycle, then drive the motor for ``motor_t``; repeat.

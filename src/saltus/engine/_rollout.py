@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import pointer_to
 from saltus.engine._lanes import BLOCK, block_rows, roller, stage_address
 from saltus.errors import InputError, unknown_name
@@ -21,6 +22,7 @@ from saltus.hybrid import HybridSystem, find_statuses
 _BUDGET = 1_000_000
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Rollout:
     """What became of many lanes.

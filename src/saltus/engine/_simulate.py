@@ -19,6 +19,7 @@ from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
+from saltus.engine._listen import was_made
 from saltus.engine._live import Live
 from saltus.engine._program import arenas, engine
 from saltus.engine._stepsize import LOWEST_ERROR
@@ -143,6 +144,7 @@ def simulate(
     see = None if watch is None else partial(_show, watch, record, I, D, control)
     steps, events, code = _run(I, D, engine().advance, control, progress, see)
     run = record(control=control, status=S.STATUSES[code], integers=I, doubles=D, step_rows=steps, event_rows=events)
+    was_made(run)
     if code == S.INTERRUPTED:  # who stops one run stops what made it
         raise RunInterrupted(run.failure_message(), run) from control.failure
     if raise_errors and not run.status.good:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import pointer_to
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from saltus.hybrid import ModeGraph
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Samples:
     """Everything known at some instants, a row each."""
@@ -51,6 +53,7 @@ class Samples:
     guards: np.ndarray
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """The record of one run.
@@ -58,8 +61,8 @@ class Trajectory:
     Arcs of smooth motion are joined by events. Samples at a regular spacing, with one row on each
     side of every event, are in ``dataset``; ``at`` reads the continuous motion at any time.
 
-    It can be pickled and copied where its robot and its controller can. What was compiled is found, or compiled anew,
-    in the process that loads it.
+    It can be pickled and copied, and is equal to another where robot, controller and record are. What was compiled is
+    found, or compiled anew, in the process that loads it.
     """
 
     system: HybridSystem
@@ -83,6 +86,21 @@ class Trajectory:
         from saltus.engine._travel import packed
 
         return packed(self)
+
+    def __copy__(self) -> Trajectory:
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
+        from saltus.engine._travel import copied
+
+        return copied(self, memo)
+
+    def _content(self) -> dict[str, Any]:
+        from saltus.engine._travel import content
+
+        return content(self)
 
     # -- how it ended -----------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import xarray
 
+from saltus._content import equal_by_content
 from saltus._finite import as_float, is_finite
 from saltus._provenance import provenance_line
 from saltus._write import check_path, write
@@ -28,6 +29,7 @@ STEPS, FINE = 200, 1e-3
 ROUNDING = 4
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Edge:
     """A border of an interval that returns, between two values that differ by the tolerance at most.
@@ -41,6 +43,7 @@ class Edge:
     outcome: str
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Interval:
     """Neighbouring starts that all return, or that all do not: the least and the largest value, both included.
@@ -58,6 +61,7 @@ class Interval:
         return {"from": self.low, "to": self.high, "returns": self.returns, "outcomes": dict(self.outcomes)}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Lost:
     """A start that does not return: its value, its distance from the target, and how its run ends."""
@@ -67,6 +71,7 @@ class Lost:
     outcome: str
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class RecoverableIntervals:
     """From which values of one quantity a robot returns.

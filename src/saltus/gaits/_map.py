@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import xarray
 
+from saltus._content import equal_by_content
 from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.engine._refusals import Refusals, kinds_of, tally
@@ -26,6 +27,7 @@ MOST_CELLS = 20_000_000
 Axis = tuple[str, Sequence[float] | np.ndarray]
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Minimum:
     """A cell whose error is below that of all cells around it; ``edge`` says that the map ends there."""
@@ -38,6 +40,7 @@ class Minimum:
     edge: bool
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class ErrorMap:
     """The error of one cycle over two quantities: a row for each value of ``y``, a column for each of ``x``.

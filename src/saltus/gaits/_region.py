@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 import xarray
 
+from saltus._content import equal_by_content
 from saltus._finite import as_float, is_finite
 from saltus._provenance import provenance_line
 from saltus._write import check_path, write
@@ -48,6 +49,7 @@ NEAR = 0.05
 RTOL, ATOL = 1e-8, 1e-10
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Region:
     """What becomes of runs that begin with other values of two quantities.
@@ -199,6 +201,7 @@ def region(
     )  # fmt: skip
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Judged:
     """What became of some starts."""
@@ -211,6 +214,7 @@ class Judged:
     reasons: dict[int, str] = field(default_factory=dict)
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trial:
     """What all runs have in common."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._catch import catches
 from saltus.gaits._cycles import Cycles, run_many
@@ -34,6 +35,7 @@ SCALES = {"rad": 0.3, "rad/s": 1.5, "s": 0.1, "N m": 0.5}
 FAST: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-11, "threads": 1}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Recovery:
     """What became of differences: how many cycles were made, which starts came back, and how the height drifted.
@@ -52,6 +54,7 @@ class Recovery:
         return bool(self.returned.all())
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class StableGait:
     """A gait found, with its schedule rounded to the controller's period."""

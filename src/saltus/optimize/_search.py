@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._records import load_record, save_record
 from saltus.errors import InputError
 from saltus.optimize._problem import WORST, Problem
@@ -38,6 +39,7 @@ class Progress:
     best: float
 
 
+@equal_by_content
 @dataclass
 class Best:
     """The best candidate so far, and what it took; ``clean`` says whether it breaks no rule when it is made exactly."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from saltus._content import equal_by_content
 from saltus._records import write_json
 from saltus._write import write
 from saltus.errors import InputError, unknown_name
@@ -27,6 +28,7 @@ def _check_verdict(verdict: str) -> None:
         raise unknown_name("verdict", verdict, VERDICTS)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Number:
     """A number of a paper.
@@ -56,6 +58,7 @@ class Number:
         _check_verdict(self.verdict)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Correction:
     """A formula or statement of a paper that is wrong: as printed, as it must be, and what comes out by either."""
@@ -71,6 +74,7 @@ class Correction:
         _check_verdict(self.verdict)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Drawing:
     """A figure of a paper, made again."""
@@ -93,6 +97,7 @@ class Drawing:
         return [write(folder / f"{name}.png", self.png), *save_figure(self.figure, folder, name, ("svg",))]
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Report:
     """All that comes out when a paper is reproduced."""
@@ -156,6 +161,7 @@ class Report:
         return files
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Paper:
     """A paper that can be reproduced.

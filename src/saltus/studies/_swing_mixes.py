@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._finite import is_finite
 from saltus.control import Encoder, Imu
 from saltus.errors import InputError, unknown_name
@@ -30,6 +31,7 @@ _SEEDS = 2**53
 MOST = 1_000_000
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class SwingMixes:
     """Random mixes of what a controller does not know: each run has its own, drawn evenly from ranges.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Energy, Gripper, Motor
 from saltus.errors import BatchInterrupted, InputError, unknown_name
 from saltus.hybrid import HybridSystem
@@ -23,6 +24,7 @@ HARD = 5.0
 WIDTH = 0.25
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Tuned:
     """Gains that were found, and what they are worth; a score counts failures, and below that time and softness.
