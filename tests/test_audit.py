@@ -120,8 +120,7 @@ def test_a_run_that_ends_otherwise_has_no_estimate():
     run = simulate(hopper, controller=hopper.profiles["paper"].controller, until=1.0)
     assert run.status.name == "terminal"
     assert run.error_estimate().relative < 1e-6
-    stopped = copy.copy(run)
-    stopped.__dict__["status"] = swing(until=0.1).status
+    stopped = replace(run, status=swing(until=0.1).status)
     assert float(stopped.error_estimate()) == np.inf
     assert "the run ends at" in str(stopped.error_estimate())
 

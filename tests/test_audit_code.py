@@ -18,7 +18,7 @@ def test_run_says_what_failed(call, call_json):
     code, out, errors = call(*arguments)
     assert code == 3
     assert "FAIL impacts create energy" in out
-    assert errors == "saltus: the audit failed: impacts create energy 1.54 (limit 2.5e-12) J\n"
+    assert errors == "saltus: the audit failed: impacts create energy 1.54 (limit 2.1e-10) J\n"
     code, content = call_json(*arguments)
     assert code == 3
     assert not content["audit"]["ok"]
