@@ -25,6 +25,19 @@ def test_run_says_what_failed(call, call_json):
     assert call("run", *ROD, *UNTIL)[0] == 0
 
 
+def test_a_coarse_chaotic_run_fails_its_audit_and_a_deep_one_says_why(call, call_json):
+    coarse = ("run", "double_pendulum", "--x0", "theta1=2", "--until", "60", "--rtol", "1e-3")
+    code, out, errors = call(*coarse)
+    assert code == 3
+    assert "FAIL energy balance" in out
+    assert errors.startswith("saltus: the audit failed: energy balance ")
+    short = ("run", "double_pendulum", "--x0", "theta1=2", "--until", "5", "--rtol", "1e-2", "--atol", "1e-4", "--deep")
+    code, content = call_json(*short)
+    assert code == 3
+    assert not content["audit"]["checks"]["error of the end state"]["ok"]
+    assert call("run", "double_pendulum", "--until", "2", "--deep")[0] == 0
+
+
 def test_what_is_to_be_written_is_written_before(call, tmp_path):
     files = ("--out", tmp_path / "run.csv", "--report", tmp_path / "run.html")
     assert call("run", *ROD, "--set", "restitution=0.9", *UNTIL, *files)[0] == 3
@@ -44,7 +57,7 @@ def test_laws_say_of_which(call_json, capsys):
 def nothing_passes(monkeypatch):
     """All runs and batches fail their audits."""
     for kind in (Trajectory, Batch):
-        monkeypatch.setattr(kind, "check", lambda self: WRONG)
+        monkeypatch.setattr(kind, "check", lambda self, **options: WRONG)
 
 
 VERBS = {

@@ -26,9 +26,9 @@ class Audits:
     def __init__(self) -> None:
         self.failed: list[str] = []
 
-    def run(self, run: Trajectory, what: str = "") -> None:
+    def run(self, run: Trajectory, what: str = "", *, deep: bool = False) -> None:
         """Audit a run."""
-        self.add(run.check(), what)
+        self.add(run.check(deep=deep), what)
 
     def runs(self, runs: Mapping[str, Trajectory]) -> None:
         """Audit several runs."""

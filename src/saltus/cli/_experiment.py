@@ -148,12 +148,12 @@ def experiment(
     return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
 
 
-def exit_after(failure: Failure | None, run: Trajectory) -> None:
+def exit_after(failure: Failure | None, run: Trajectory, *, deep: bool = False) -> None:
     """End a verb that made one run: a code for each way in which it may have gone wrong."""
     if failure is not None:
         raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
     audits = Audits()
-    audits.run(run)
+    audits.run(run, deep=deep)
     audits.exit()
 
 
