@@ -77,7 +77,10 @@ def test_a_slip_against_its_direction(block, mode, sign):
     assert "gaps and slip" not in failed(moved(block, "ds", some, 1e-3 * sign))
 
 
-@pytest.mark.parametrize(("name", "law"), [("s", "contacts closed"), ("n", "contacts closed"), ("ds", "contacts at rest"), ("dn", "contacts at rest")])  # fmt: skip
+HELD = [("s", "contacts closed"), ("n", "contacts closed"), ("ds", "contacts at rest"), ("dn", "contacts at rest")]
+
+
+@pytest.mark.parametrize(("name", "law"), HELD)
 @pytest.mark.parametrize("change", [-1e-3, 1e-3])
 def test_a_contact_that_does_not_hold(block, name, law, change):
     last = np.flatnonzero(steps_in(block, "stick"))[-1]

@@ -188,7 +188,7 @@ class ArmSwing:
                 ControlParameter(f"{name}.{joint}", (len(data) + place,))
                 for name, place in (*zip(GAINS, (KP, KI, KD), strict=True), ("amplitude", AMPLITUDE))
             ]
-            data += [m.index(joint), m.nq + m.index(joint), *(of[k] for of in gains.values())]
+            data += [m.index(joint), m.nq + m.velocity_index(joint), *(of[k] for of in gains.values())]
             data += [amplitudes[k], REST[k], system.input_limits[k]]
         seen = system.once(
             f"arm_swing to {self.bar} {body} {self.elbow}", lambda: _seen(system, self.bar, body, self.elbow)

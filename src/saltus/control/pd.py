@@ -45,7 +45,7 @@ class PD:
                 ControlParameter(f"{number}.{actuator.name}", (len(data) + 2 + k,))
                 for k, number in enumerate(("kp", "kd", "target"))
             ]
-            data += [index, mechanism.nq + index, kp, kd, target]
+            data += [index, mechanism.nq + mechanism.velocity_index(actuator.coordinate), kp, kd, target]
         return bind_compiled(law, data, self.period, name="pd", parameters=named)
 
 
