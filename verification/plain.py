@@ -34,7 +34,7 @@ def work(chunk: Chunk) -> Outcome:
     """Make the first runs of a batch, and judge them."""
     batch = draw(find_robot(chunk.robot), BATCH, chunk.seed, chunk.number).make(chunk.count)
     share = shares(batch)
-    out = Outcome(disagreed=[f"{chunk.name}, {fault}" for fault in faults(batch, EVERY)])
+    out = Outcome(disagreed=[f"{chunk.name}, seed {chunk.seed}, {fault}" for fault in faults(batch, EVERY)])
     out.counts.update(runs=batch.n)
     out.counts.update(f"ended {status}" for status in batch.status.tolist())
     missed = batch.good & (batch.steps > 0) & ~(batch.energy_worst <= batch.energy_limit)
