@@ -333,9 +333,11 @@ def known(out: Path) -> dict[str, dict]:
 
 
 def argued(result: dict) -> str:
-    """Why a survivor is equivalent, if that has been argued."""
+    """Why a survivor is equivalent, if that has been argued for this line."""
+    lines = (SOURCE / result["file"]).read_text().splitlines()
+    place = {**result, "source": lines[result["line"] - 1].strip() if result["line"] <= len(lines) else ""}
     for entry in json.loads(EQUIVALENT.read_text()) if EQUIVALENT.exists() else []:
-        if all(entry[key] == result[key] for key in ("file", "old", "new")):
+        if all(entry[key] == place[key] for key in ("file", "source", "old", "new")):
             return str(entry["why"])
     return ""
 

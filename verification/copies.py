@@ -19,6 +19,7 @@ from machines import MACHINES, machine, mirror
 from runs import PERIOD, Runs, case, drawn, robot, simultaneous
 
 from saltus import registry, simulate
+from saltus.conformance._judge import friction_decides
 from saltus.engine import Batch, Trajectory
 from saltus.errors import SaltusError
 from saltus.hybrid import HybridSystem
@@ -247,7 +248,7 @@ def work(chunk: Chunk) -> Outcome:
         for k in suspects.tolist():
             end, words = judge(batch, other, change, k)
             out.counts.update([f"{change.name}: {end}"])
-            if end in ("disagree", "grazing", "cut inputs", "no Jacobian"):
+            if end in ("disagree", "grazing", "friction decides", "cut inputs", "no Jacobian"):
                 line = f"{chunk.name}, seed {chunk.seed}, run {k}, {change.name}: {end}: {words}"
                 (out.disagreed if end == "disagree" else out.listed).append(line)
     return out
@@ -296,6 +297,9 @@ def judge(batch: Batch, other: Batch, change: Change, k: int) -> tuple[str, str]
     same = first == second and one.status == two.status
     if not same and _nearly_together(one, allowed):
         return "events nearly at once", ""
+    if one.status != two.status and (friction_decides(batch, k) or friction_decides(other, k)):
+        # forces grow without bound as a slip jams: whether that is passed is for the spacing of times to say
+        return "friction decides", _difference(one, two, first, second)
     if not stable(batch, k):
         return "grazing", _difference(one, two, first, second)
     try:
