@@ -141,6 +141,10 @@ def rescaled(system: HybridSystem, random: np.random.Generator) -> Change | None
     for name, actuator in m.actuators.items():
         unit = "N m" if actuator.coordinate is None else {"m": "N", "rad": "N m"}[m.coordinates[actuator.coordinate]]
         forces[name] = factor(unit)
+    # bounds that are lengths, say, are numbers of the robot's own
+    bounds = ((name, bound) for name, one in m.parameters.items() for bound in (one.lower, one.upper))
+    if any(math.isfinite(bound) and bound != 0 and factors[name] != 1 for name, bound in bounds):
+        return None
     change = Change("re-scaled", factors, {}, forces, time=float(size[2]))
     return change if covariant(system, change, random) else None
 

@@ -84,8 +84,8 @@ def _parameters(m: Mechanism, made: Parts, n: dict[str, float], order: int) -> d
     rows: list[tuple[str, float, str, dict[str, Any]]] = [
         ("mass", 2.0 * n["a"], "kg", {"positive": True}),
         ("inertia", 0.3 * n["b"], "kg m^2", {"positive": True}),
-        ("com_x", 0.1 * n["c"], "m", {"lower": -1.0, "upper": 1.0}),
-        ("com_y", 0.05, "m", {"lower": -1.0, "upper": 1.0}),
+        ("com_x", 0.1 * n["c"], "m", {}),
+        ("com_y", 0.05, "m", {}),
         ("g", 9.81, "m/s^2", {"positive": True}),
         ("mu", 0.4 * n["d"], "1", {"lower": 0.0, "upper": 1.5}),
         ("slope", 0.1, "rad", {"lower": -0.5, "upper": 0.5}),
@@ -95,7 +95,7 @@ def _parameters(m: Mechanism, made: Parts, n: dict[str, float], order: int) -> d
     if made.law == "chatterjee":
         rows.append(("across", 0.2, "1", {"lower": -1.0, "upper": 1.0}))
     if made.watched:
-        rows.append(("watch", 0.7, "m", {"lower": -1.0, "upper": 1.0}))
+        rows.append(("watch", 0.7, "m", {}))
     if made.limbs:
         rows += [
             ("limb_mass", 0.5 * n["e"], "kg", {"positive": True}),
@@ -111,11 +111,11 @@ def _parameters(m: Mechanism, made: Parts, n: dict[str, float], order: int) -> d
                 ("upper", 0.9, "rad", {"lower": 0.1, "upper": 3.0}),
             ]
     for k in range(1, made.limbs + 1):
-        rows += [(f"hip{k}_x", 0.3 * (-1) ** k, "m", {"lower": -2.0, "upper": 2.0})]
-        rows += [(f"hip{k}_y", -0.2, "m", {"lower": -2.0, "upper": 2.0})]
+        rows += [(f"hip{k}_x", 0.3 * (-1) ** k, "m", {})]
+        rows += [(f"hip{k}_y", -0.2, "m", {})]
     for k, (name, _) in enumerate(made.feet):
-        rows += [(f"{name}_x", 0.4 * (k - 1) + 0.05, "m", {"lower": -2.0, "upper": 2.0})]
-        rows += [(f"{name}_y", -0.3 - 0.1 * k, "m", {"lower": -2.0, "upper": 2.0})]
+        rows += [(f"{name}_x", 0.4 * (k - 1) + 0.05, "m", {})]
+        rows += [(f"{name}_y", -0.3 - 0.1 * k, "m", {})]
     return {name: m.parameter(name, value, unit, **bounds) for name, value, unit, bounds in _ordered(rows, order)}
 
 
