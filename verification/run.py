@@ -12,10 +12,12 @@ the seed and the run that show it again. Exits with 1 if anything disagrees, wit
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -44,19 +46,23 @@ KNOWN = Path(__file__).parent / "known.json"
 OUTPUT = Path(__file__).resolve().parents[1] / "out" / "verification"
 
 
-def impacts(count: int) -> Outcome:
-    """The impacts of `benchmarks/impacts.py`: its report is text, and a number of disagreements."""
+def impacts(count: int, seed: int) -> tuple[Outcome, str]:
+    """The impacts of `benchmarks/impacts.py`: how many are wrong, and its table."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
     try:
-        import impacts as module
-    except ImportError:
-        return Outcome(listed=["benchmarks/impacts.py is not there: no impacts were compared"])
-    text, wrong = module.report(count)
-    out = Outcome(listed=text.splitlines())
-    out.counts.update(impacts=count)
+        module = importlib.import_module("impacts")
+    except ModuleNotFoundError as error:
+        return Outcome(listed=[f"no impacts were compared: {error}"]), ""
+    finally:
+        sys.path.pop(0)
+    tallies = module.measure(count, seed)
+    out = Outcome(Counter(impacts=count))
+    wrong = sum(len(tally.bad) for tally in tallies.values())
     if wrong:
-        out.disagreed.append(f"impacts: {wrong} of {count} disagree, see above")
-    return out
+        out.disagreed.append(
+            f"impacts, seed {seed}: {wrong} of {count}; benchmarks/impacts.py --count {count} --seed {seed}"
+        )
+    return out, module.report(tallies)
 
 
 def without_known(outcome: Outcome) -> Outcome:
@@ -72,7 +78,7 @@ def without_known(outcome: Outcome) -> Outcome:
     return out
 
 
-def told(part: str, outcome: Outcome, left: int) -> str:
+def told(part: str, outcome: Outcome, left: int, table: str = "") -> str:
     """A section of the report."""
     lines = [f"## {part}: {ABOUT[part]}", ""]
     lines += [f"- {name}: {count:,}" for name, count in sorted(outcome.counts.items()) if count]
@@ -80,7 +86,7 @@ def told(part: str, outcome: Outcome, left: int) -> str:
     lines += ["", f"{len(outcome.disagreed)} disagree.", *(f"- {line}" for line in outcome.disagreed)]
     if outcome.listed:
         lines += ["", f"Set aside, {len(outcome.listed)}:", *(f"- {line}" for line in outcome.listed)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(["", table] if table else [])]) + "\n"
 
 
 def main() -> int:
@@ -99,15 +105,16 @@ def main() -> int:
     sections, disagreed, left = [], 0, 0
     try:
         for part in chosen.part or list(ABOUT):
+            table, missing = "", 0
             if part == "impacts":
-                outcome, missing = impacts(max(1, round(chosen.share * IMPACTS / every))), 0
+                outcome, table = impacts(max(1, round(chosen.share * IMPACTS / every)), chosen.seed)
             else:
                 module = PARTS[part]
                 wanted = module.chunks(max(1, round(chosen.share * module.COUNT)), chosen.seed)
                 ledger = Ledger(chosen.output / f"{part}.jsonl")
                 outcome, missing = ledger.work(wanted[::every], module.work, time.monotonic() + seconds)
             outcome = without_known(outcome)
-            sections.append(told(part, outcome, missing))
+            sections.append(told(part, outcome, missing, table))
             disagreed += len(outcome.disagreed)
             left += 0 if chosen.sample else missing
     except (KeyboardInterrupt, BatchInterrupted):
