@@ -234,7 +234,7 @@ def reset(run: Trajectory, event: Event, before: np.ndarray, after: np.ndarray, 
     size = 1 + float(np.abs(before).max())
     change = after[nq:] - before[nq:]
     moved = float(np.abs(after[:nq] - before[:nq]).max())
-    if moved > 1e-9 * size:
+    if moved > max(allowed, 1e-9 * size):
         return [f"{where}: coordinates jump by {moved:.3g}"]
     if not impulse.any():
         # what comes to rest is set to rest
@@ -246,7 +246,8 @@ def reset(run: Trajectory, event: Event, before: np.ndarray, after: np.ndarray, 
     missing = float(np.abs(M @ change - pushed).max())
     scale = float(np.abs(M).max() * np.abs(before[nq:]).max() + np.abs(J).max() * np.abs(impulse).max())
     found = []
-    if missing > ROUNDING * scale:
+    closes = any(unit.kind in GROUNDS and not new_open(event, unit, system) for unit in system.units)
+    if missing > (CLOSING if closes else ROUNDING) * scale:
         found.append(f"{where}: momentum is off by {missing:.3g} of {scale:.3g}")
     struck = []
     for k, (unit, values) in enumerate(zip(system.units, system.unit_coefficients, strict=True)):
