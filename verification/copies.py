@@ -304,7 +304,7 @@ def judge(batch: Batch, other: Batch, change: Change, k: int) -> tuple[str, str]
     if one.status != two.status and (friction_decides(batch, k) or friction_decides(other, k)):
         # forces grow without bound as a slip jams: whether that is passed is for the spacing of times to say
         return "friction decides", _difference(one, two, first, second)
-    if not stable(batch, k):
+    if not stable(batch, k) or not (same or stable(other, k)):
         return "grazing", _difference(one, two, first, second)
     try:
         norm = amplification(one)
