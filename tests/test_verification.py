@@ -28,7 +28,7 @@ def suite():
         yield {"copies": copies, "ledger": ledger, "modes": modes, "run": run, "runs": runs}
     finally:
         sys.path.remove(str(FOLDER))
-        for name in ("copies", "ledger", "modes", "plain", "run", "runs", "machines"):
+        for name in ("copies", "ledger", "modes", "plain", "run", "runs", "generated"):
             sys.modules.pop(name, None)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from generated import MACHINES, machine, mirror
 from ledger import Chunk, Outcome
-from machines import MACHINES, machine, mirror
 from runs import PERIOD, Runs, case, drawn, robot, simultaneous
 
 from saltus import registry, simulate

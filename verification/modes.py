@@ -15,8 +15,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from generated import MACHINES
 from ledger import Chunk, Outcome
-from machines import MACHINES
 from runs import drawn, simultaneous
 from scipy.integrate import solve_ivp
 

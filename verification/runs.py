@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from machines import machine
+from generated import machine
 
 from saltus.conformance._draw import UNLIMITED, draw
 from saltus.control import PD, Constant, Schedule, Sine

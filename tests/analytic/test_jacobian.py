@@ -48,6 +48,13 @@ def seeking_hand(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+def bent_hand(t, x, status, memory, p, data, piece, u, request):
+    """The same with feedback whose slope is another in every state."""
+    u[0] = data[0] * math.sin(3 * t) - 0.1 * x[7] - 0.2 * x[3] * x[7]
+    request[0] = 1 if t > 0.05 else 0
+    return 0
+
+
 CASES = {
     # robot, start, until, controller, mode at the start, guards that must be met
     "ball, two bounces": (
@@ -78,6 +85,10 @@ CASES = {
     "arm: catches, hits a stop, leaves it": (
         lambda: saltus.robots.arm(coulomb=0.0), {"theta2": 2.0, "dtheta2": 6.0, "dx": 0.2}, 1.0,
         Compiled(seeking_hand, [1.5], period=0.1), {"hand": "open"}, {"command", "theta2.upper", "theta2.push"},
+    ),
+    "arm: catches at a sample that sees its state": (
+        saltus.robots.arm, {"theta2": 2.0, "dtheta2": 3.0, "dx": 0.2}, 0.5, Compiled(bent_hand, [1.5], period=0.1),
+        {"hand": "open"}, {"command"},
     ),
     "monkeybot: exchanges hands twice": (
         saltus.robots.monkeybot, {}, 1.5, Timed(swap_t=0.4, cycle_t=0.9, motor_t=0.03, torque=0.7), None, {"command"},
