@@ -326,3 +326,13 @@ def test_fast_inputs_are_differentiated_on_their_own_scale():
         return saltus.simulate(pendulum, start, until=10.0, controller=Sine(1.0, omega=omega, phase=0.1), **TIGHT)
 
     agree(run(20.0).jacobian(["sine.omega"]), differences(lambda v: final(run(v[0])), np.array([20.0])))
+
+
+def test_commands_at_other_times_have_matrices_of_their_own():
+    make, start, until, controller, mode, _ = CASES["monkeybot: exchanges hands twice"]
+    run = saltus.simulate(make(), start, until=until, controller=controller, mode=mode, **TIGHT)
+    assert [event.guard for event in run.events] == ["command", "command"]
+    for k, event in enumerate(run.events):
+        around = run.jacobian(since=event.t - 1e-9, until=event.t + 1e-9)
+        np.testing.assert_allclose(run.saltation(k), around, atol=1e-6)
+        np.testing.assert_array_equal(run.saltation(k), run.saltation(k - 2))
