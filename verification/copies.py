@@ -295,6 +295,8 @@ def judge(batch: Batch, other: Batch, change: Change, k: int) -> tuple[str, str]
         return "simultaneous contacts", ""
     if not one.status.good and one.status == two.status:
         return "ended badly alike", ""
+    if one.status != two.status and "step_limit" in (one.status.name, two.status.name):
+        return "limit of steps", ""  # a copy may need more of them
     size = float(np.abs(one.mesh.x).max())
     allowed = float(_allowed(batch, size))
     first, second = sequence(one), sequence(two)

@@ -216,5 +216,6 @@ def test_a_law_in_space_is_that_of_the_plane_where_nothing_moves_sideways(name, 
         size = max(np.abs(flat.impulse).max(), 1e-300)
         np.testing.assert_allclose(impulse, [flat.impulse[0], flat.impulse[1], 0.0], rtol=0, atol=1e-7 * size)
         edge = abs(abs(flat.impulse[0]) - contact.friction * flat.impulse[1]) < 1e-6 * size
+        assert not np.isnan(info[:2]).any()
         assert (info[0] == 1.0) == flat.normal_stops
         assert edge or (info[1] == 1.0) == flat.tangential_stops
