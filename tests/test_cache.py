@@ -27,6 +27,27 @@ def copy_of_cache(folder, **how):
     shutil.copytree(cache_folder(), folder, ignore=shutil.ignore_patterns(".*"), **how)
 
 
+def codegen(name="haswell", features="+fma"):
+    """What numba knows of a processor."""
+    return SimpleNamespace(magic_tuple=lambda: ("x86_64-unknown-linux-gnu", name, features))
+
+
+def test_a_file_is_of_one_key_one_processor_and_the_versions_in_use(monkeypatch):
+    path = _cache.DiskCache("part", "a key").path(codegen())
+    assert path == _cache.DiskCache("part", "a key").path(codegen())
+    others = [_cache.DiskCache("part", "another key").path(codegen())]
+    others += [_cache.DiskCache("part", "a key").path(one) for one in (codegen("znver3"), codegen(features="-fma"))]
+    for library in (_cache.numba, _cache.llvmlite, _cache.np):
+        with monkeypatch.context() as changed:
+            changed.setattr(library, "__version__", "0.0.0")
+            others.append(_cache.DiskCache("part", "a key").path(codegen()))
+    for place, name, value in ((sys, "version", "3.99"), (_cache.platform, "machine", lambda: "aarch64")):
+        with monkeypatch.context() as changed:
+            changed.setattr(place, name, value)
+            others.append(_cache.DiskCache("part", "a key").path(codegen()))
+    assert len({path, *others}) == 1 + len(others)
+
+
 PROGRAM = """
 import saltus
 from saltus.control import PD
@@ -259,6 +280,18 @@ def test_a_folder_of_two_processors_never_mixes_their_code(tmp_path):
     different = len({tuple(sorted(environment(setting).items())) for setting in ("host", "generic", "other")})
     assert sum(map(len, places[:3])) == 2 * different
     assert places[3] == set()
+
+
+def test_a_file_in_which_one_bit_is_another_is_not_used(tmp_path):
+    """Also where it could still be loaded, and would be run: what is read is what was written, or nothing."""
+    assert small(tmp_path) == ""
+    path = min(tmp_path.glob("*.bin"))
+    good = path.read_bytes()
+    where = len(good) // 2
+    path.write_bytes(good[:where] + bytes([good[where] ^ 1]) + good[where + 1 :])
+    assert "is damaged or of another version" in small(tmp_path)
+    assert path.read_bytes()[: len(_cache._HEAD)] == _cache._HEAD
+    assert small(tmp_path) == ""
 
 
 def test_digest_follows_globals_and_helpers():

@@ -743,6 +743,17 @@ def test_the_model_is_what_the_tables_were_made_for(tables):
     assert np.abs(run.samples.inputs).max() > 0
 
 
+@pytest.mark.parametrize("share", [1e-3, -1e-6, 1e-11])
+def test_a_parameter_that_differs_by_more_than_rounding_is_another(tables, share):
+    robot = up(0.568)
+    for name in ("m2", "L1"):
+        other = robot.with_parameters(**{name: tables[0].parameters[name] * (1 + share)})
+        with pytest.raises(InputError, match=f"with {name} = .*, and here {name} = "):
+            tables[0].check(other)
+    rounded = robot.with_parameters(m2=tables[0].parameters["m2"] * (1 + 4e-16))
+    assert tables[0].check(rounded) is tables[0]
+
+
 def test_tables_of_other_worlds_steer_alike(tables):
     """The places of parameters of a robot among other bars are others."""
     robot = robots.brachiator(world=ladder(0.55, 4))

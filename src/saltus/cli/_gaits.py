@@ -326,7 +326,7 @@ def report_gait(
         document.figures("Repeated by the clock", [(show.iterates_figure({"": repeats}), "Cycle by cycle")])
     checks = [
         (phase.name, check)
-        for phase, run in zip(cycle.gait.phases, cycle.runs, strict=True)
+        for phase, run in zip(cycle.gait.phases, cycle.runs, strict=False)  # one that takes no time has no run
         for check in run.check().checks
     ]
     document.checks(
