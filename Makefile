@@ -44,6 +44,7 @@ mutants: $(READY)
 # Very many runs against their own copies and SciPy: about an hour; goes on where it was interrupted.
 verify: $(READY)
 	$(BIN)/python verification/run.py
+	$(BIN)/python verification/trust.py
 
 # At most three minutes of it.
 verify-sample: $(READY)
