@@ -22,9 +22,6 @@ MOST_SWEEPS, MOST_NEWTON = 200_000, 12
 # Impulses larger than this, as a multiple of those that all units ask for alone, are none.
 BEYOND = 1e9
 
-# Up to so many units, impulses are looked for from every choice of those that give any, where sweeps find none.
-MOST_CHOSEN = 6
-
 
 @compiled
 def takes_part(I, unit):
@@ -376,11 +373,11 @@ def _sweep(I, D):
 
 
 @compiled
-def _in_turn(I, D):
+def _in_turn(I, D, most):
     """Ask all units in turn until their impulses settle; whether they did."""
     never_inline()
     several, together, first, change, largest = count_parts(I) > 1, FIRST_TOGETHER, 0.0, 0.0, 0.0
-    for sweep in range(MOST_SWEEPS):
+    for sweep in range(most):
         change, largest = _sweep(I, D)
         if change < 0.0:
             return False
@@ -393,34 +390,45 @@ def _in_turn(I, D):
             return False
         if sweep + 1 == together:
             together *= 2
-            if _all_at_once(I, D) and _sweep(I, D)[0] >= 0.0:
+            if _settles(I, D):
                 return True
     return change <= 1e-9 * largest or _change_of_velocity(I, D, I[L.LAMD]) <= 1e-9
 
 
 @compiled
-def _from_every_choice(I, D):
-    """Look for impulses from every choice of units that give any: where the turns of all go round in a circle."""
+def _from_other_friction(I, D):
+    """Look for impulses from those that there would be without friction, or with friction without limit.
+
+    Turns may go round in a circle, or come to where a contact that slides alone has no impulse. What is found
+    is what the laws ask for with friction as it is.
+    """
     never_inline()
-    parts = count_parts(I)
-    if parts > MOST_CHOSEN:
-        return False
-    for choice in range((1 << parts) - 1, 0, -1):
-        for rounds in range(3):  # with what they give alone, and after turns
-            for r in range(I[L.NROW]):
-                if rounds == 0 and I[I[L.BILATERAL] + r] == 0:
-                    D[I[L.IMPULSE] + r] = 0.0
-            place, possible = 0, True
-            for unit in range(I[L.NUNIT]):
-                if takes_part(I, unit):
-                    if (choice >> place) & 1 == 1:
-                        possible = possible and _solve_unit(I, D, unit, rounds > 0) >= 0.0
-                    place += 1
-            if not possible:
-                break
-            if _all_at_once(I, D) and _sweep(I, D)[0] >= 0.0:
+    for attempt in range(3):
+        for r in range(I[L.NROW]):
+            if I[I[L.BILATERAL] + r] == 0:
+                D[I[L.IMPULSE] + r] = 0.0
+        for unit in range(I[L.NUNIT]):
+            place = I[L.COEF] + L.COEFFICIENTS * unit
+            D[I[L.MARGIN] + unit] = D[place]
+            if attempt > 0 and on_ground(I[I[L.KIND] + unit]):
+                D[place] = 0.0 if attempt == 1 else math.inf
+        _in_turn(I, D, FIRST_TOGETHER // 2)
+        for unit in range(I[L.NUNIT]):
+            D[I[L.COEF] + L.COEFFICIENTS * unit] = D[I[L.MARGIN] + unit]
+        for _ in range(FIRST_TOGETHER // 2):
+            if _settles(I, D):
                 return True
+            if not 0.0 <= _sweep(I, D)[0] < math.inf:
+                break
     return False
+
+
+@compiled
+def _settles(I, D):
+    """Whether all laws agree on impulses near the present ones, which are then the present ones."""
+    if not _all_at_once(I, D) or not _sweep(I, D)[0] >= 0.0 or not _defect(I, D) >= 0.0:
+        return False
+    return _defect_of_velocity(I, D) <= 1e-12
 
 
 @compiled
@@ -434,7 +442,7 @@ def find_impulses(I, D):
             in_space += 1
     if in_space > 1:
         _together(I, D, 1.0 / taking_part)
-    if not _in_turn(I, D) and (taking_part < 2 or not _from_every_choice(I, D)):
+    if not _in_turn(I, D, MOST_SWEEPS) and (taking_part < 2 or not _from_other_friction(I, D)):
         return NO_IMPULSE
     D[I[L.EVENT] + L.E_MISSED] = 0.0
     if taking_part > 1:

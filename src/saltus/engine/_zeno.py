@@ -107,6 +107,8 @@ def _last_by_itself(I, D, t, unit):
     if not strikes and I[I[L.TOUCHED] + unit] == 0:
         if not on_ground(I[I[L.KIND] + unit]) or before != 0.0 or D[I[L.GAP] + row] > 1e-9:
             return False  # it was in the air
+    if strikes and not before < 0.0:
+        return False  # others drew it back
     ratio = -v / before if strikes else 0.0
     if not (fall > 0.0 and 0.0 <= ratio < 1.0):
         return False
