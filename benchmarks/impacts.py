@@ -360,7 +360,7 @@ def solutions(case: Case) -> list[np.ndarray]:
             error = law_error(machine.law, A[rows, rows], P[rows], was[rows], now[rows], p, k, (size, speed))
             # a contact answers where it would come nearer without its own impulse; one that jams needs none
             free, e = now[normal] - A[normal, rows] @ P[rows], 0.0 if machine.law == "plastic" else p["e"]
-            jams = P[rows].any() and modes[k] != "open" and free > -e * min(was[normal], 0.0) + 1e-12 * speed
+            jams = P[rows].any() and modes[k] != "open" and free > -e * min(was[normal], 0.0) - 1e-12 * speed
             good = good and error <= 1e-9 and not jams
         if good:
             found.append(P)

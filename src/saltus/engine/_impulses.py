@@ -166,7 +166,7 @@ def _solve_unit(I, D, unit, others):
 
 
 @compiled
-def _together(I, D, share):
+def _together(I, D, share, most):
     """Impulses of contacts in space, found without an order: all answer to the same impulses, and give a share of it.
 
     Several of them may share an impact in many ways; solved in turn, the first would take the most, and what is
@@ -174,7 +174,7 @@ def _together(I, D, share):
     """
     never_inline()
     impulse, answer = I[L.IMPULSE], I[L.LAMD]
-    for _ in range(1000):
+    for _ in range(most):
         change = largest = 0.0
         for unit in range(I[L.NUNIT]):
             if takes_part(I, unit):
@@ -415,11 +415,10 @@ def _from_other_friction(I, D):
         _in_turn(I, D, FIRST_TOGETHER // 2)
         for unit in range(I[L.NUNIT]):
             D[I[L.COEF] + L.COEFFICIENTS * unit] = D[I[L.MARGIN] + unit]
-        for _ in range(FIRST_TOGETHER // 2):
+        for _ in range(FIRST_TOGETHER):
             if _settles(I, D):
                 return True
-            if not 0.0 <= _sweep(I, D)[0] < math.inf:
-                break
+            _together(I, D, 0.5 / count_parts(I), 5)
     return False
 
 
@@ -441,7 +440,7 @@ def find_impulses(I, D):
         if I[I[L.KIND] + unit] == SPACE and takes_part(I, unit):
             in_space += 1
     if in_space > 1:
-        _together(I, D, 1.0 / taking_part)
+        _together(I, D, 1.0 / taking_part, 1000)
     if not _in_turn(I, D, MOST_SWEEPS) and (taking_part < 2 or not _from_other_friction(I, D)):
         return NO_IMPULSE
     D[I[L.EVENT] + L.E_MISSED] = 0.0
