@@ -75,9 +75,7 @@ def build(dimension: int, law: str, parents: tuple[int, ...], bodies: tuple[int,
             axis = (1, 0, 0) if k % 2 else (0, 1, 0)
             joint = Hinge(f"q{k}", axis, at=place(f"at{k}"))
         on = None if parent < 0 else made[parent]
-        made.append(
-            m.body(f"body{k}", joint, parent=on, mass=mass, inertia=inertia(f"body{k}"), com=place(f"com{k}"))
-        )
+        made.append(m.body(f"body{k}", joint, parent=on, mass=mass, inertia=inertia(f"body{k}"), com=place(f"com{k}")))
     laws = {
         "plastic": plastic,
         "newton": lambda: newton(m.parameter("e", 0.5, "1", lower=0, upper=1)),

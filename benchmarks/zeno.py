@@ -60,9 +60,19 @@ def build(kind: str, law: str) -> HybridSystem:
         body = m.body("body", FreeFlyer(), mass=1.0, inertia=(0.02, 0.03, 0.04))
         corners = [(size, 0, -lean), (-size, size, -lean), (-size, -size, -lean)]
         if kind == "space arm":
-            arm = m.body("arm", Hinge("q1", (0, 1, 0), at=(size, 0, 0)), parent=body, mass=light, inertia=(0.01,) * 3, com=(size / 2, 0, 0))
+            arm = m.body(
+                "arm",
+                Hinge("q1", (0, 1, 0), at=(size, 0, 0)),
+                parent=body,
+                mass=light,
+                inertia=(0.01,) * 3,
+                com=(size / 2, 0, 0),
+            )
             corners = corners[1:]
-            units = [joint("q1", -stop, stop), SpatialPoint(m.point("hand", arm, (size, 0, -lean)), arm, friction=mu, law=chosen)]
+            units = [
+                joint("q1", -stop, stop),
+                SpatialPoint(m.point("hand", arm, (size, 0, -lean)), arm, friction=mu, law=chosen),
+            ]
         units += [
             SpatialPoint(m.point(f"corner{k}", body, at), body, friction=mu, law=chosen) for k, at in enumerate(corners)
         ]
@@ -73,17 +83,42 @@ def build(kind: str, law: str) -> HybridSystem:
         if kind == "block":
             units = [foot(m.point(name, body, (side * lean, -size))) for name, side in (("left", -1), ("right", 1))]
         if kind in ("chain", "wheel"):
-            arm = m.body("arm", Revolute("q1", at=(size, 0)), parent=body, mass=light, inertia=0.1 * light * size**2, com=(size / 2, 0))
-            hand = m.body("hand", Revolute("q2", at=(size, 0)), parent=arm, mass=light, inertia=0.1 * light * size**2, com=(size / 2, 0))
+            arm = m.body(
+                "arm",
+                Revolute("q1", at=(size, 0)),
+                parent=body,
+                mass=light,
+                inertia=0.1 * light * size**2,
+                com=(size / 2, 0),
+            )
+            hand = m.body(
+                "hand",
+                Revolute("q2", at=(size, 0)),
+                parent=arm,
+                mass=light,
+                inertia=0.1 * light * size**2,
+                com=(size / 2, 0),
+            )
             units = [joint("q1", -stop, stop), joint("q2", -stop, stop)]
             if kind == "wheel":
                 units.append(Wheel(m.point("hub", body), body, lean, friction=mu, law=chosen))
                 units.append(foot(m.point("tip", arm, (size, 0))))
             else:
-                units += [foot(m.point("tail", body, (-size, 0))), foot(m.point("elbow", arm)), foot(m.point("tip", hand, (size, 0)))]
+                units += [
+                    foot(m.point("tail", body, (-size, 0))),
+                    foot(m.point("elbow", arm)),
+                    foot(m.point("tip", hand, (size, 0))),
+                ]
         if kind == "legs":
             for k, side in enumerate((-1, 1)):
-                leg = m.body(f"leg{k}", Revolute(f"q{k}", at=(side * lean, 0)), parent=body, mass=light, inertia=0.1 * light * size**2, com=(0, -size / 2))
+                leg = m.body(
+                    f"leg{k}",
+                    Revolute(f"q{k}", at=(side * lean, 0)),
+                    parent=body,
+                    mass=light,
+                    inertia=0.1 * light * size**2,
+                    com=(0, -size / 2),
+                )
                 units += [joint(f"q{k}", -stop, stop), foot(m.point(f"toe{k}", leg, (0, -size)))]
     return HybridSystem(m, units=tuple(units))
 
@@ -110,7 +145,11 @@ def draw(kind: str, law: str, robot: HybridSystem, random: np.random.Generator) 
     if law == "chatterjee":
         p["et"] = random.uniform(-0.5, 0.5)
     if kind == "rail":
-        start = {"y": random.uniform(0.05, 1.0), "s1": float(random.choice([0.0, random.uniform(0, p["size"])])), "s2": 0.0}
+        start = {
+            "y": random.uniform(0.05, 1.0),
+            "s1": float(random.choice([0.0, random.uniform(0, p["size"])])),
+            "s2": 0.0,
+        }
     elif kind.startswith("space"):
         start = {"z": random.uniform(1.2, 1.8), "roll": random.uniform(-0.4, 0.4), "pitch": random.uniform(-0.4, 0.4)}
     else:
@@ -133,7 +172,13 @@ class Tally:
 def fall(drop: Drop, tally: Tally) -> Any:
     """Let a robot fall, and judge how it ends."""
     run = saltus.simulate(
-        drop.robot, drop.start, parameters=drop.parameters, until=UNTIL, rtol=drop.rtol, max_events=EVENTS, raise_errors=False
+        drop.robot,
+        drop.start,
+        parameters=drop.parameters,
+        until=UNTIL,
+        rtol=drop.rtol,
+        max_events=EVENTS,
+        raise_errors=False,
     )
     tally.statuses[run.status.name] += 1
     tally.events = max(tally.events, len(run.events))

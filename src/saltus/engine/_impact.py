@@ -141,21 +141,45 @@ def _prepare(I, D, t, y):
         D[I[L.IMPULSE] + r] = 0.0
         D[before + r] = D[I[L.W_V] + r]
     for unit in range(I[L.NUNIT]):
-        row, kind, strike = I[I[L.ROW] + unit], I[I[L.KIND] + unit], I[I[L.STRIKE] + unit]
+        row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
         if kind == GRIP:
             if I[I[L.TOUCH] + unit] == 1:
                 D[before + row] = D[before + row + 1] = 0.0  # at rest: rounding is not a strike
             continue
-        normal = row + 1 if on_ground(kind) else row
-        if strike != 0:
-            # it strikes at the ground or the stop itself, not where rounding left it
-            where = 0.0 if on_ground(kind) else D[I[L.COEF] + L.COEFFICIENTS * unit + strike]
-            shift(I, D, y, normal, (where - D[I[L.GAP] + normal]) / D[I[L.W_A] + normal * nr + normal])
-            unit_length(I, D, y)
         if I[I[L.TOUCH] + unit] != 0:
-            D[before + normal] = 0.0
+            D[before + (row + 1 if on_ground(kind) else row)] = 0.0
+    _place(I, D, y)
     keep_grips(I, D)
     return 0
+
+
+@compiled
+def _place(I, D, y):
+    """Move what strikes to the ground or the stop itself, not where rounding left it, and what rests with it."""
+    nr, n, S = I[L.NROW], 0, I[L.SOLVE]
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.KIND] + unit] != GRIP and (I[I[L.STRIKE] + unit] != 0 or I[I[L.TOUCH] + unit] != 0):
+            ground = on_ground(I[I[L.KIND] + unit])
+            row, side = I[I[L.ROW] + unit] + (1 if ground else 0), max(I[I[L.STRIKE] + unit], I[I[L.TOUCH] + unit])
+            where = 0.0 if ground else D[I[L.COEF] + L.COEFFICIENTS * unit + side]
+            I[I[L.PICKED] + n] = row
+            D[I[L.ANSWER] + n] = where - D[I[L.GAP] + row]
+            n += 1
+    if n == 1:
+        row = I[I[L.PICKED]]
+        shift(I, D, y, row, D[I[L.ANSWER]] / D[I[L.W_A] + row * nr + row])
+    elif n > 1:
+        for i in range(n):
+            for j in range(n):
+                D[S + i * (n + 1) + j] = D[I[L.W_A] + I[I[L.PICKED] + i] * nr + I[I[L.PICKED] + j]]
+            D[S + i * (n + 1) + n] = D[I[L.ANSWER] + i]
+        redundant = I[L.REDUNDANT]
+        if eliminate(I, D, n, False):
+            for i in range(n):
+                shift(I, D, y, I[I[L.PICKED] + i], D[S + i * (n + 1) + n])
+        I[L.REDUNDANT] = redundant
+    if n > 0:
+        unit_length(I, D, y)
 
 
 @compiled
@@ -306,5 +330,3 @@ def stop_at_start(I, D, t, y):
             moves = moves or abs(D[I[L.W_V] + normal]) > 16.0 * EPSILON * D[I[L.SIZE] + I[L.NROW] + normal]
     if moves:
         _stop_all(I, D, y)
-
-

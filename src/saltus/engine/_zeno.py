@@ -6,7 +6,7 @@ from saltus._native import call_kernel, compiled, never_inline
 from saltus.contact._behaviour import on_ground
 from saltus.contact._unit import GRIP
 from saltus.engine import _layout as L
-from saltus.engine._guard_values import EPSILON, sizes
+from saltus.engine._guard_values import EPSILON, floor_of, sizes
 from saltus.engine._impulses import keep_grips
 
 # All impacts to come together may last this share of the time, or of a second.
@@ -14,6 +14,9 @@ NO_TIME = 1e-13
 
 # How many of its last impacts a unit remembers, and after how many of them at most its cycle begins anew.
 REMEMBERED, LONGEST_CYCLE = 10, 3
+
+# A bounce no higher than so many times what a guard is known to cannot be followed.
+UNSEEN = 4.0
 
 # A unit is carried along by an impact elsewhere if it moves no more than so many times as fast.
 CARRIED = 100.0
@@ -51,6 +54,22 @@ def _remainder(D, times, cycle):
 
 
 @compiled
+def _shrinks(D, times):
+    """Whether the times between the impacts of a unit become shorter; also while too few of them are known."""
+    now, before = D[times] - D[times + 3], D[times + 3] - D[times + 6]
+    return not (now >= 0.99 * before and before >= 0.99 * (D[times + 6] - D[times + 9]))
+
+
+@compiled
+def _largest_place(I, D):
+    """How large the numbers are of which the positions of all rows are made."""
+    largest = 0.0
+    for r in range(I[L.NROW]):
+        largest = max(largest, D[I[L.SIZE] + r])
+    return largest
+
+
+@compiled
 def _approach(I, D, unit, block):
     """Velocity of a unit away from what it meets: the ground, or the stop that it strikes or rests at."""
     row = I[I[L.ROW] + unit]
@@ -85,8 +104,13 @@ def _last_of_chain(I, D, t, unit):
     """
     times, speed = I[L.STRUCK_AT] + REMEMBERED * unit, -_approach(I, D, unit, I[L.BEFORE])
     since, shortest = D[times] - D[times + 1], NO_TIME * max(1.0, abs(t))
-    # it has not been farther away than the rounding of its place
-    if 0.25 * speed * since <= 16.0 * EPSILON * D[I[L.SIZE] + _normal(I, unit)]:
+    if not since > 0.0:
+        return False
+    # it has hardly been farther away than where its guard is told from zero
+    height = 0.25 * speed * since
+    if height <= UNSEEN * floor_of(I, D, L.SLOTS * unit, since):
+        return True
+    if height <= UNSEEN * 16.0 * EPSILON * _largest_place(I, D) and not _shrinks(D, times):
         return True
     for cycle in range(1, LONGEST_CYCLE + 1):
         if D[times] - D[times + cycle] <= 1e4 * shortest and _remainder(D, times, cycle) <= shortest:
