@@ -12,6 +12,9 @@ from saltus.engine._status import NO_IMPULSE
 # A row that grips leave less than this share of its mobility cannot move.
 IMMOBILE = 1e-12
 
+# A row of which others leave less than this share is redundant.
+REDUNDANT = 1e-9
+
 # Sweeps over all units after which the equations are first solved together; then twice as many, and so on.
 FIRST_TOGETHER = 16
 
@@ -373,10 +376,39 @@ def _sweep(I, D):
 
 
 @compiled
+def _independent(I, D):
+    """Whether the rows of all units that take part say different things, so that only one set of impulses stops them.
+
+    By how much of each row's mobility those before it leave (Gauss); rows that grips hold say nothing.
+    """
+    never_inline()
+    nr, S, n, R = I[L.NROW], I[L.SOLVE], 0, I[L.REDUCED]
+    for unit in range(I[L.NUNIT]):
+        if takes_part(I, unit):
+            for r in range(I[I[L.ROW] + unit], I[I[L.ROW] + unit] + row_count(I[I[L.KIND] + unit])):
+                if D[R + r * nr + r] > IMMOBILE * D[I[L.W_A] + r * nr + r]:
+                    I[I[L.PICKED] + n] = r
+                    n += 1
+    for i in range(n):
+        for j in range(n):
+            D[S + i * n + j] = D[R + I[I[L.PICKED] + i] * nr + I[I[L.PICKED] + j]]
+    for k in range(n):
+        row = I[I[L.PICKED] + k]
+        if not D[S + k * n + k] > REDUNDANT * D[R + row * nr + row]:
+            return False
+        for i in range(k + 1, n):
+            factor = D[S + i * n + k] / D[S + k * n + k]
+            for j in range(k + 1, n):
+                D[S + i * n + j] -= factor * D[S + k * n + j]
+    return True
+
+
+@compiled
 def _in_turn(I, D, most):
     """Ask all units in turn until their impulses settle; whether they did."""
     never_inline()
-    several, together, first, change, largest = count_parts(I) > 1, FIRST_TOGETHER, 0.0, 0.0, 0.0
+    several, first, change, largest = count_parts(I) > 1, 0.0, 0.0, 0.0
+    together = FIRST_TOGETHER if several else -1
     for sweep in range(most):
         change, largest = _sweep(I, D)
         if change < 0.0:
@@ -389,8 +421,8 @@ def _in_turn(I, D, most):
         if not largest <= BEYOND * first:
             return False
         if sweep + 1 == together:
-            together *= 2
-            if _settles(I, D):
+            together = 2 * together if _independent(I, D) else -1
+            if together > 0 and _settles(I, D):
                 return True
     return change <= 1e-9 * largest or _change_of_velocity(I, D, I[L.LAMD]) <= 1e-9
 
@@ -441,7 +473,9 @@ def find_impulses(I, D):
             in_space += 1
     if in_space > 1:
         _together(I, D, 1.0 / taking_part, 1000)
-    if not _in_turn(I, D, MOST_SWEEPS) and (taking_part < 2 or not _from_other_friction(I, D)):
+    if not _in_turn(I, D, MOST_SWEEPS) and (
+        taking_part < 2 or not _independent(I, D) or not _from_other_friction(I, D)
+    ):
         return NO_IMPULSE
     D[I[L.EVENT] + L.E_MISSED] = 0.0
     if taking_part > 1:
