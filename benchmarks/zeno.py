@@ -1,10 +1,10 @@
-"""Random chains with stops that bounce on the ground: each comes to rest, or ends in a named status, after finitely many events.
+"""Random chains with stops that bounce on the ground: each comes to rest, or ends in a named status.
 
     python benchmarks/zeno.py --count 500
 
-Chains of bodies with feet, wheels or points in space, joints with stops, all laws and restitution up to 0.9 are dropped.
-Impacts of several units follow each other ever faster. No run may end because there are too many events, and where
-bodies lose energy in every impact they come to rest. Exits with 1 if any does not.
+Chains of bodies with feet, wheels or points in space, joints with stops, both laws that bounce and restitution up
+to 0.9 are dropped. Impacts of several units follow each other ever faster. No run may end because there are too many
+events. Exits with 1 if any does.
 """
 
 from __future__ import annotations
@@ -207,7 +207,8 @@ def report(tallies: dict[tuple[str, str], Tally]) -> str:
     rows = [
         [
             kind, law, ", ".join(f"{n} {name}" for name, n in sorted(tally.statuses.items())),
-            f"{sum(tally.statuses.values()):,}", f"{tally.moving:,}", f"{tally.events:,}", f"{tally.audits:,}", f"{len(tally.wrong):,}",
+            f"{sum(tally.statuses.values()):,}", f"{tally.moving:,}", f"{tally.events:,}", f"{tally.audits:,}",
+            f"{len(tally.wrong):,}",
         ]
         for (kind, law), tally in tallies.items()
     ]  # fmt: skip

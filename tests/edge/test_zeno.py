@@ -1,4 +1,4 @@
-"""Infinitely many impacts in finite time, of one unit or of several in turn; `benchmarks/zeno.py` makes more of them."""
+"""Infinitely many impacts in finite time, of one unit or of several in turn; `benchmarks/zeno.py` makes more."""
 
 from __future__ import annotations
 
