@@ -22,6 +22,12 @@ FIRST_TOGETHER = 16
 # laws are the right ones.
 MOST_SWEEPS, MOST_NEWTON = 200_000, 12
 
+# Turns that have not settled after so many sweeps come to no end.
+LONG = 1000
+
+# Turns that come to no end have settled all the same if the last changed no more than this share.
+SETTLED = 1e-9
+
 # Impulses larger than this, as a multiple of those that all units ask for alone, are none.
 BEYOND = 1e9
 
@@ -280,7 +286,7 @@ def _newton_step(I, D):
                 return False
         first += count
     redundant = I[L.REDUNDANT]
-    solved = eliminate(I, D, n, False) and I[L.RANK] == n
+    solved = eliminate(I, D, n, False)
     I[L.REDUNDANT] = redundant
     if solved:
         for i in range(n):
@@ -421,10 +427,11 @@ def _in_turn(I, D, most):
         if not largest <= BEYOND * first:
             return False
         if sweep + 1 == together:
-            together = 2 * together if _independent(I, D) else -1
-            if together > 0 and _settles(I, D):
+            together *= 2
+            # redundant rows have many solutions: turns choose, unless they come to no end
+            if (sweep > LONG or _independent(I, D)) and _settles(I, D):
                 return True
-    return change <= 1e-9 * largest or _change_of_velocity(I, D, I[L.LAMD]) <= 1e-9
+    return change <= SETTLED * largest or _change_of_velocity(I, D, I[L.LAMD]) <= SETTLED
 
 
 @compiled
@@ -479,7 +486,8 @@ def find_impulses(I, D):
         return NO_IMPULSE
     D[I[L.EVENT] + L.E_MISSED] = 0.0
     if taking_part > 1:
-        defect = _defect(I, D)
-        D[I[L.EVENT] + L.E_MISSED] = _defect_of_velocity(I, D) if defect >= 0.0 else math.inf
+        missed = _defect_of_velocity(I, D) if _defect(I, D) >= 0.0 else math.inf
+        # redundant rows are known to the share at which turns end
+        D[I[L.EVENT] + L.E_MISSED] = missed if missed <= 1e-12 or _independent(I, D) else missed * 1e-12 / SETTLED
     _answer_of_grips(I, D)
     return 0
