@@ -53,7 +53,9 @@ def test_two_masses_on_a_rail(rtol: float, apart: float) -> None:
 @pytest.mark.parametrize("rtol", [1e-3, 1e-4, 1e-8])
 def test_a_rod_that_chatters(rtol: float) -> None:
     rod = saltus.robots.rod(mu=0.3, restitution=0.5)
-    at_rest(saltus.simulate(rod, until=5.0, rtol=rtol, max_events=FEW, raise_errors=False))
+    for spin in (0.0, 1.0, -2.0):
+        start = {"theta": 1.2, "dtheta": spin}
+        at_rest(saltus.simulate(rod, start, until=5.0, rtol=rtol, max_events=FEW, raise_errors=False))
 
 
 @pytest.mark.parametrize("lean", [0.1, 0.2, 0.3])

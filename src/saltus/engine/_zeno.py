@@ -7,10 +7,13 @@ from saltus.contact._behaviour import on_ground
 from saltus.contact._unit import GRIP
 from saltus.engine import _layout as L
 from saltus.engine._guard_values import EPSILON, floor_of, sizes
-from saltus.engine._impulses import keep_grips
+from saltus.engine._impulses import count_parts, keep_grips
 
 # All impacts to come together may last this share of the time, or of a second.
 NO_TIME = 1e-13
+
+# Where other contacts rest, what keeps them there hides short flights: so many times as long.
+AMONG_OTHERS = 1000.0
 
 # How many of its last impacts a unit remembers, and after how many of them at most its cycle begins anew.
 REMEMBERED, LONGEST_CYCLE = 10, 3
@@ -104,6 +107,8 @@ def _last_of_chain(I, D, t, unit):
     """
     times, speed = I[L.STRUCK_AT] + REMEMBERED * unit, -_approach(I, D, unit, I[L.BEFORE])
     since, shortest = D[times] - D[times + 1], NO_TIME * max(1.0, abs(t))
+    if count_parts(I) > 1:
+        shortest *= AMONG_OTHERS
     if not since > 0.0:
         return False
     # it has hardly been farther away than where its guard is told from zero
@@ -113,7 +118,7 @@ def _last_of_chain(I, D, t, unit):
     if height <= UNSEEN * 16.0 * EPSILON * _largest_place(I, D) and not _shrinks(D, times):
         return True
     for cycle in range(1, LONGEST_CYCLE + 1):
-        if D[times] - D[times + cycle] <= 1e4 * shortest and _remainder(D, times, cycle) <= shortest:
+        if D[times] - D[times + cycle] <= 1e4 * NO_TIME * max(1.0, abs(t)) and _remainder(D, times, cycle) <= shortest:
             return True
     return False
 
