@@ -328,7 +328,7 @@ def _all_at_once(I, D):
 
 @compiled
 def _change_of_velocity(I, D, other):
-    """How much velocities differ between the present and other impulses, as a share of what they are the sum of.
+    """How much velocities differ between the present and other impulses, as a share of those before.
 
     Where contacts nearly say the same thing twice, impulses may go on changing when velocities do not.
     """
@@ -348,7 +348,8 @@ def _change_of_velocity(I, D, other):
 
 @compiled
 def _defect_of_velocity(I, D):
-    """How far velocities are from those that the laws ask for, after `_defect`."""
+    """How far velocities are from what the laws ask for, after `_defect`, as a share of what they are the sum of."""
+    nr, parts, largest = I[L.NROW], 0.0, 0.0
     for r in range(I[L.NROW]):
         D[I[L.LAMS] + r] = D[I[L.IMPULSE] + r]
     for unit in range(I[L.NUNIT]):
@@ -356,7 +357,15 @@ def _defect_of_velocity(I, D):
             row = I[I[L.ROW] + unit]
             for r in range(row, row + row_count(I[I[L.KIND] + unit])):
                 D[I[L.LAMS] + r] = D[I[L.ANSWER] + r]
-    return _change_of_velocity(I, D, I[L.LAMS])
+    for r in range(nr):
+        if I[I[L.BILATERAL] + r] == 0:
+            size = abs(D[I[L.REDUCED_V] + r])
+            largest = max(largest, size)
+            for s in range(nr):
+                if I[I[L.BILATERAL] + s] == 0:
+                    size += abs(D[I[L.REDUCED] + r * nr + s] * D[I[L.IMPULSE] + s])
+            parts = max(parts, size)
+    return _change_of_velocity(I, D, I[L.LAMS]) * largest / parts if parts > 0.0 else 0.0
 
 
 @compiled
@@ -487,7 +496,7 @@ def find_impulses(I, D):
     D[I[L.EVENT] + L.E_MISSED] = 0.0
     if taking_part > 1:
         missed = _defect_of_velocity(I, D) if _defect(I, D) >= 0.0 else math.inf
-        # redundant rows are known to the share at which turns end
-        D[I[L.EVENT] + L.E_MISSED] = missed if missed <= 1e-12 or _independent(I, D) else missed * 1e-12 / SETTLED
+        # redundant rows are known to about the share at which turns end
+        D[I[L.EVENT] + L.E_MISSED] = missed if missed <= 1e-12 or _independent(I, D) else missed * 1e-13 / SETTLED
     _answer_of_grips(I, D)
     return 0
