@@ -496,7 +496,7 @@ def find_impulses(I, D):
     D[I[L.EVENT] + L.E_MISSED] = 0.0
     if taking_part > 1:
         missed = _defect_of_velocity(I, D) if _defect(I, D) >= 0.0 else math.inf
-        # redundant rows are known to about the share at which turns end
-        D[I[L.EVENT] + L.E_MISSED] = missed if missed <= 1e-12 or _independent(I, D) else missed * 1e-13 / SETTLED
+        # where rows are redundant, turns end wherever they no longer change much: that is not judged here
+        D[I[L.EVENT] + L.E_MISSED] = missed if missed <= 1e-12 or _independent(I, D) else 0.0
     _answer_of_grips(I, D)
     return 0

@@ -210,7 +210,7 @@ ADDRESSES = tuple(globals()[name] for name in _ADDRESSES)
 D_HEADER = 22
 
 # Fields of an event's row, before its vectors; of impacts how far they miss their laws, as a share of velocities
-# (far less of it where rows are redundant), and units, as bits, that end a sequence of impacts.
+# (zero where rows are redundant), and units, as bits, that end a sequence of impacts.
 (E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED) = range(9)
 (E_MISSED, E_CLOSED, E_VECTORS) = range(9, 12)
 
