@@ -102,6 +102,7 @@ def open_event(I, D, t, guard, cause):
     D[E + L.E_CAUSE] = cause
     D[E + L.E_ARC] = I[L.ARC]
     D[E + L.E_KAPPA] = math.nan
+    D[E + L.E_MISSED] = D[E + L.E_CLOSED] = 0.0
     fired = 0.0
     for slot in range(min(I[L.NGUARD], 52)):
         if I[I[L.FIRED] + slot] == 1 and counts(I, slot):
