@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from scipy.interpolate import BarycentricInterpolator
@@ -22,8 +22,8 @@ from saltus.gaits._branch import CLOSED, Branch, Sample
 EXACT = 1e-11
 
 # Points of a window through which a polynomial goes, and how many of them are enough.
-NODES = 10
-FEWEST = 6
+NODES = 12
+FEWEST = 8
 
 # Those that are nearer to the place than this share of the window are left out.
 TOO_NEAR = 0.04
@@ -31,9 +31,12 @@ TOO_NEAR = 0.04
 # Each window reaches this share of the one before to either side of the place.
 NARROWER = 1 / 6
 
-# Windows at most. They end where an error is this many times the least one: then it is rounding that grows.
+# Windows at most. An error that is less than this, and grows where the window shrinks, is that of rounding.
 WINDOWS = 12
-GROWS = 30.0
+ROUNDED = 1e-5
+
+# How much further off a place may be than points that are left out show.
+SAFETY = 3.0
 
 # Half of the difference that makes derivatives of a polynomial, as a share of its window.
 DIFFERENCE = 1e-3
@@ -79,9 +82,11 @@ def crossing(
         found = _in_window(branch, wide, within, function)
         if found is None:
             break
+        if best is not None and best.off < min(found.off, ROUNDED):
+            break
         if best is None or found.off < best.off:
             best = found
-        if best.off <= EXACT or found.off > GROWS * best.off:
+        if best.off <= EXACT:
             break
         a, b = (branch.between(*wide, float(np.clip(found.share + d, 0, 1))) for d in (-NARROWER, NARROWER))
         if a is None or b is None:
@@ -100,7 +105,7 @@ def _solution(branch: Branch, within: tuple[Sample, Sample], best: _Estimate) ->
         return None
     a, b = within
     place = a.place + _share(within, best.z) * (b.place - a.place)
-    return Crossing(Sample(place, best.way, at), float(best.errors[-1]))
+    return Crossing(Sample(place, best.way, at), SAFETY * float(best.errors[-1]))
 
 
 def _in_window(
@@ -136,7 +141,11 @@ def _roughly(at: np.ndarray, values: np.ndarray, ends: list[tuple[float, float]]
 
 
 def _estimate(at: np.ndarray, values: np.ndarray, share: float, side: float) -> _Estimate | None:
-    """The zero of a polynomial, and how far it moves if one of the points is left out, the worst of all."""
+    """The zero of a polynomial, and how far it moves if any two of the points are left out.
+
+    One is not enough: without any one, the place moves by the same divided difference times a factor, which may be
+    small by chance.
+    """
     if len(at) < FEWEST:
         return None
     along = BarycentricInterpolator(at, values)
@@ -148,8 +157,8 @@ def _estimate(at: np.ndarray, values: np.ndarray, share: float, side: float) -> 
     if not slope[0]:
         return None
     errors = np.full(len(here) - 1, abs(here[0] / slope[0])) * np.abs(slope[1:])
-    for k in range(len(at)):
-        other = BarycentricInterpolator(np.delete(at, k), np.delete(values, k, axis=0))(share)
+    for two in combinations(range(len(at)), 2):
+        other = BarycentricInterpolator(np.delete(at, two), np.delete(values, two, axis=0))(share)
         moved = other[1:] - here[1:] - slope[1:] * (other[0] - here[0]) / slope[0]
         errors = np.maximum(errors, np.abs(moved))
     way = side * slope[1:] / np.linalg.norm(slope[1:])
