@@ -366,3 +366,22 @@ def test_two_doublings_of_a_closed_branch(angle):
 def test_a_multiplier_that_hardly_moves_where_it_passes():
     found = walked(linear(lambda p: [[-1 - p**3]]), [0.0, -0.3], (-0.5, 0.5), 0.1, 0.1)
     assert kinds(found) == [("period doubling", 0, 1)]
+
+
+@pytest.mark.parametrize("beside", [0.4, 0.01, -0.01, 1e-4])
+def test_branch_points_at_the_seam_of_a_closed_branch(beside):
+    # the circle with a second unknown, which may leave zero where x = 0.3; the walk begins and ends near there
+    def f(z):
+        one, second = CIRCLE(z[[0, 2]]), 0.7 + z[0]
+        slope = np.array([[one.slope[0, 0], 0.0, one.slope[0, 1]], [z[1], second - 1, 0.0]])
+        matrix = np.array([[one.matrix[0, 0], 0.0], [z[1], second]])
+        return Evaluation(z, np.array([one.residual[0], (second - 1) * z[1]]), slope, matrix)
+
+    angle = math.acos(0.3) + beside
+    found = walked(f, [math.cos(angle), 0.0, math.sin(angle)], (-2.0, 2.0), 0.05, 0.05, 700)
+    points = [change for change in found.changes if change.kind == "branch point"]
+    assert sorted(point.sample.value for point in points) == pytest.approx(
+        [-math.sqrt(0.91), math.sqrt(0.91)], abs=LOCATED
+    )
+    assert sorted((point.before, point.after) for point in points) == [(1, 2), (2, 1)]
+    assert len(found.changes) == 6
