@@ -8,21 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from saltus.gaits._branch import Branch, Sample, root, smooth_root
-from saltus.gaits._test_functions import (
-    AT_ONE,
-    BRANCH_POINT,
-    DOUBLING,
-    FOLD,
-    JUMP,
-    NEIMARK_SACKER,
-    UNIT,
-    Tests,
-    outside,
-)
-
-# A multiplier further than this from where a test function has its zero has not come there: it jumps over.
-THERE = 1e-4
+from saltus.gaits._branch import Branch, Sample
+from saltus.gaits._counts import ROUNDING, SAME, counted, crossed, crossings
+from saltus.gaits._places import Bifurcation, Places
+from saltus.gaits._test_functions import AT_ONE, DOUBLING, FOLD, NEIMARK_SACKER, Tests, outside
 
 # How much more a test function may bend than its values at neighbours show.
 SAFETY = 2.0
@@ -30,42 +19,11 @@ SAFETY = 2.0
 # Steps are halved so often at most.
 HALVINGS = 6
 
-# Another branch crosses where the derivative of the residual is this share as far from a lower rank as at neighbours.
-CROSSED = 1e-4
-
-# The length of a branch around such a place that shows where it is.
-WIDE = 0.1
-
 # A zero of a test function, as a share of its values nearby.
 ZERO = 1e-8
 
-# Places of a branch that are nearer are the same.
-SAME = 1e-9
-
-# Places where test functions of one change have their zeros, if they differ by rounding only.
-ROUNDING = 1e-5
-
 # Two sides of one fold: how far along the branch the turn of the parameter and the multiplier at one are apart.
 ONE_FOLD = 0.1
-
-# How many multipliers cross the unit circle where it is not one: a fold alone is no crossing.
-_CROSSING = {FOLD: 0, NEIMARK_SACKER: 2}
-
-
-@dataclass(frozen=True)
-class Bifurcation:
-    """A place on a branch where something happens, with the multiplier that does it.
-
-    ``before`` and ``after`` count the multipliers outside the unit circle. ``partner`` is where a multiplier is at one
-    where that is not quite where the parameter turns: it is so where something is kept, such as the energy.
-    """
-
-    kind: str
-    sample: Sample
-    multiplier: complex
-    before: int = 0
-    after: int = 0
-    partner: Sample | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +57,7 @@ class _Search:
     def __init__(self, branch: Branch, tests: Tests, samples: list[Sample], closed: bool):
         self.branch, self.tests, self.samples, self.closed = branch, tests, samples, closed
         self.finest = max(b.place - a.place for a, b in pairwise(samples)) / 2**HALVINGS
+        self.places = Places(branch, tests, self.samples, closed)
         self.values = {kind: [f(s) for s in samples] for kind, f in tests.all.items()}
 
     # -- refining ---------------------------------------------------------------------------
@@ -119,7 +78,8 @@ class _Search:
 
     def _doubtful(self, k: int) -> bool:
         signs = [kind for kind in (AT_ONE, DOUBLING, NEIMARK_SACKER) if self._changes_sign(kind, k)]
-        return self._unexplained(k, signs) or any(self._may_hide(kind, k) for kind in self.values)
+        more = crossed(self.places, *self.samples[k : k + 2]) > crossings(signs)
+        return more or any(self._may_hide(kind, k) for kind in self.values)
 
     def _insert(self, k: int, sample: Sample) -> None:
         self.samples.insert(k, sample)
@@ -167,6 +127,7 @@ class _Search:
     def found(self) -> Found:
         """All that happens, in order along the branch."""
         raw = [one for k in range(len(self.samples) - 1) for one in self._between(k)] + self._at_ends()
+        raw = counted(self.places, raw)
         whole = self.samples[-1].place - self.samples[0].place if self.closed else np.inf
         changes = _as_one_fold(raw, self.tests, whole)
         changes = sorted((self._with_neighbours(one, changes, whole) for one in changes), key=lambda c: c.sample.place)
@@ -183,26 +144,10 @@ class _Search:
         return list(pairwise(self.samples))
 
     def _between(self, k: int) -> list[Bifurcation]:
-        """What happens between a point and the next."""
-        a, b = self.samples[k], self.samples[k + 1]
-        made = []
-        for kind, f in self.tests.all.items():
-            if not self._changes_sign(kind, k):
-                continue
-            sample = root(self.branch, a, b, f)
-            crossed = sample is None or _rank(sample) < CROSSED * max(_rank(a), _rank(b))
-            if crossed and kind in (FOLD, AT_ONE):
-                kind, sample = BRANCH_POINT, smooth_root(self.branch, self._around(k), (a, b), f)
-            if sample is not None and self._is_there(kind, sample):
-                made.append(Bifurcation(kind, sample, self.tests.crossing(kind, sample)))
-        return made + self._jump(k, made)
-
-    def _around(self, k: int) -> tuple[Sample, Sample]:
-        """Points before and after a step that are far enough apart."""
-        i, j = k, k + 1
-        while self.samples[j].place - self.samples[i].place < WIDE and (i > 0 or j < len(self.samples) - 1):
-            i, j = max(i - 1, 0), min(j + 1, len(self.samples) - 1)
-        return self.samples[i], self.samples[j]
+        """What happens between a point and the next, by signs."""
+        ends = self.samples[k], self.samples[k + 1]
+        made = [self.places.between(kind, ends) for kind in self.values if self._changes_sign(kind, k)]
+        return [one for one in made if one is not None]
 
     def _changes_sign(self, kind: str, k: int) -> bool:
         f = self.values[kind]
@@ -217,40 +162,10 @@ class _Search:
             for kind, f in self.values.items():
                 sample = self.samples[end]
                 same = (f[end] < 0.0) == (f[beside] < 0.0)
-                if same and abs(f[end]) < ZERO * abs(f[beside]) and self._is_there(kind, sample):
-                    made.append(Bifurcation(kind, sample, self.tests.crossing(kind, sample)))
+                one = self.places.at(kind, sample, self.samples[beside])
+                if same and abs(f[end]) < ZERO * abs(f[beside]) and one is not None:
+                    made.append(one)
         return made
-
-    def _is_there(self, kind: str, sample: Sample) -> bool:
-        """Whether a multiplier is where it must be: not so at a neutral saddle, or where the derivative jumps."""
-        m = self.tests.crossing(kind, sample)
-        if kind == NEIMARK_SACKER:
-            return abs(abs(m) - 1.0) < THERE
-        return kind == FOLD or abs(m - (-1.0 if kind == DOUBLING else 1.0)) < THERE
-
-    def _unexplained(self, k: int, kinds: Sequence[str]) -> bool:
-        """Whether more multipliers cross the unit circle in a step than these kinds of change say."""
-        (low_a, high_a), (low_b, high_b) = (self._outside(self.samples[i]) for i in (k, k + 1))
-        return max(low_a - high_b, low_b - high_a) > sum(_CROSSING.get(kind, 1) for kind in kinds)
-
-    def _outside(self, sample: Sample) -> tuple[int, int]:
-        """How many multipliers are outside the unit circle, at least and at most, where some are on it."""
-        sizes = np.abs(sample.multipliers)
-        left_out = self.tests.ones + self.tests.minus_ones
-        return int((sizes > 1.0 + UNIT).sum()), int((sizes > 1.0 - UNIT).sum()) - left_out
-
-    def _jump(self, k: int, made: Sequence[Bifurcation]) -> list[Bifurcation]:
-        """Where the number of multipliers outside changes though none comes to the unit circle."""
-        a, b = self.samples[k], self.samples[k + 1]
-        if not self._unexplained(k, [one.kind for one in made]):
-            return []
-        before = outside(a)
-        while b.place - a.place > SAME:
-            middle = self.branch.between(a, b, 0.5)
-            if middle is None:
-                break
-            a, b = (middle, b) if outside(middle) == before else (a, middle)
-        return [Bifurcation(JUMP, b, complex(b.multipliers[0]))]
 
     def _with_neighbours(self, one: Bifurcation, changes: Sequence[Bifurcation], whole: float) -> Bifurcation:
         """A change with what is outside the unit circle before and after it."""
@@ -268,13 +183,15 @@ class _Search:
             return distance % whole if np.isfinite(whole) else distance
 
         free = [(ahead(s.place), s) for s in self.samples]
-        free = [(distance, s) for distance, s in free if SAME < distance < whole - SAME]
+        free = sorted(((d, s) for d, s in free if SAME < d < whole - SAME), key=lambda pair: pair[0])
         if not free:
             return None
-        distance, nearest = min(free, key=lambda pair: pair[0])
         next_other = min((ahead(other) for other in others if ahead(other) > SAME), default=np.inf)
-        if distance < next_other:
-            return nearest
+        nearest = [(d, s) for d, s in free if d < next_other]
+        if nearest:
+            # one at which multipliers have left the unit circle, if there is one
+            return next((s for _, s in nearest if len(set(self.tests.outside(s))) == 1), nearest[0][1])
+        distance = free[0][0]
         # two changes in one step: half-way between them
         k = self._step_of(place + side * min(SAME, distance))
         a, b = self.samples[k], self.samples[k + 1]
@@ -296,11 +213,6 @@ class _Search:
 def _nearest_one(sample: Sample) -> complex:
     """The multiplier of what is kept, where that alone lets the parameter turn."""
     return complex(sample.multipliers[np.abs(sample.multipliers - 1.0).argmin()])
-
-
-def _rank(sample: Sample) -> float:
-    """How far the derivative of the residual is from having one rank less, as where another branch crosses."""
-    return float(np.linalg.svd(sample.at.slope, compute_uv=False)[sample.at.slope.shape[1] - 2])
 
 
 def _as_one_fold(raw: list[Bifurcation], tests: Tests, whole: float) -> list[Bifurcation]:

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq
 
 from saltus.errors import SaltusError
@@ -31,12 +30,6 @@ PREDICTED = 5e-4
 
 # A correction that does not bring the residual below this share of the first one leads nowhere.
 FALLING = 0.3
-
-# Points of a step through which a polynomial goes, where none can be corrected at the place itself.
-NODES = 10
-
-# Those that are nearer to it than this share of the step are left out.
-TOO_NEAR = 0.04
 
 # Corrections at most.
 MOST_CORRECTIONS = 8
@@ -294,25 +287,3 @@ def root(branch: Branch, a: Sample, b: Sample, function: Callable[[Sample], floa
         return None
     at(share)
     return known[share]
-
-
-def smooth_root(
-    branch: Branch, wide: tuple[Sample, Sample], within: tuple[Sample, Sample], function: Callable[[Sample], float]
-) -> Sample | None:
-    """The same by a polynomial through points of a wider step: where another branch crosses, none is corrected well."""
-    (a, b), length = wide, wide[1].place - wide[0].place
-    shares = 0.5 - 0.5 * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
-    samples = [branch.between(a, b, float(share), goal=0.0) for share in shares]
-    known = [sample for sample in samples if sample is not None]
-    at = np.array([(sample.place - a.place) / length for sample in known])
-    values = np.array([[function(sample), *sample.z] for sample in known])
-    low, high = ((sample.place - a.place) / length for sample in within)
-    try:
-        share = brentq(lambda x: float(BarycentricInterpolator(at, values)(x)[0]), low, high)
-        far = np.abs(at - share) > TOO_NEAR
-        along = BarycentricInterpolator(at[far], values[far])
-        share = brentq(lambda x: float(along(x)[0]), low, high)
-        found = branch.problem(along(share)[1:])
-    except (SaltusError, ValueError):
-        return None
-    return Sample(a.place + share * length, (a if share < 0.5 else b).way, found)

@@ -11,15 +11,19 @@ import numpy as np
 
 from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
-from saltus.gaits._bifurcations import Bifurcation, bifurcations
+from saltus.gaits._bifurcations import bifurcations
 from saltus.gaits._branch import Branch, Evaluation, Sample, Walk
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._fixed import FixedPoint, evaluate, moved, slope_of
 from saltus.gaits._gait import Gait
+from saltus.gaits._places import Bifurcation
 from saltus.gaits._test_functions import AT_ONE, BRANCH_POINT, DOUBLING, FOLD, JUMP, NEIMARK_SACKER
 
 # The longest step, as a part of the size of unknowns and knob, if nothing is said.
 RESOLUTION = 0.1
+
+# How exactly changes are located in the knob; a branch point that is not says so.
+LOCATED = 1e-10
 
 
 @equal_by_content
@@ -30,7 +34,8 @@ class Change:
     ``value`` is that of the knob, ``point`` the gait at which it happens and ``index`` its place among the points of
     the family. ``multiplier`` is the one that comes to the unit circle; ``before`` and ``after`` count those outside.
     A fold is where the knob turns back. Where cycles keep the energy, the multiplier may be at one a little
-    beside it, at the value ``at_one`` and the point ``index_at_one``; elsewhere that is the same.
+    beside it, at the value ``at_one`` and the point ``index_at_one``; elsewhere that is the same. ``error`` is how far
+    off ``value`` may be at a branch point, which is located by points beside it.
     """
 
     kind: str
@@ -43,13 +48,14 @@ class Change:
     about: str
     at_one: float | None = None
     index_at_one: int | None = None
+    error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain numbers."""
         return {
             "kind": self.kind, "value": self.value, "index": self.index,
             "multiplier": [self.multiplier.real, self.multiplier.imag], "outside_before": self.before,
-            "outside_after": self.after, "about": self.about, "at_one": self.at_one,
+            "outside_after": self.after, "about": self.about, "at_one": self.at_one, "error": self.error,
             "fixed_point": dict(self.point.start), "knobs": dict(self.point.knobs),
         }  # fmt: skip
 
@@ -247,13 +253,13 @@ def _family(branch: Branch, problem: _Problem, samples: list[Sample], ends: tupl
     def index(sample: Sample) -> int:
         return int(np.abs(places - sample.place).argmin())
 
-    changes = tuple(_change(one, knob, index) for one in found.changes)
+    changes = tuple(_change(one, knob, size, index) for one in found.changes)
     return Family(
         knob, points, changes, ends, Resolution(found.resolution, found.value_resolution * size, found.finest)
     )
 
 
-def _change(one: Bifurcation, knob: str, index: Callable[[Sample], int]) -> Change:
+def _change(one: Bifurcation, knob: str, size: float, index: Callable[[Sample], int]) -> Change:
     point: FixedPoint = one.sample.at.content
     value = point.knobs[knob]
     at_one = None
@@ -262,10 +268,12 @@ def _change(one: Bifurcation, knob: str, index: Callable[[Sample], int]) -> Chan
     elif one.kind == FOLD and one.before != one.after:
         at_one = one.sample
     value_at_one = None if at_one is None else at_one.at.content.knobs[knob]
-    about = f"{_ABOUT[one.kind].format(knob=knob)} at {value:.9g}{_more(one, value_at_one, value)}"
+    error = None if one.error is None else one.error * size
+    exact = f" to {error:.1g}" if error is not None and error > LOCATED else ""
+    about = f"{_ABOUT[one.kind].format(knob=knob)} at {value:.9g}{exact}{_more(one, value_at_one, value)}"
     return Change(
         one.kind, value, point, index(one.sample), one.multiplier, one.before, one.after, about,
-        value_at_one, None if at_one is None else index(at_one),
+        value_at_one, None if at_one is None else index(at_one), error,
     )  # fmt: skip
 
 
