@@ -183,7 +183,7 @@ def test_values_beyond_their_bounds_are_cells_with_a_reason(gait, x, y):
 
 
 def test_a_map_with_values_beyond_their_bounds_is_written_and_printed(tmp_path, capsys):
-    words = "map monkeybot --type swing --x motor_torque=-1:1:3 --y dtheta1=.8:1.0:3 --json --out".split()
+    words = ["map", "monkeybot", "--x", "motor_torque=-1:1:3", "--y", "dtheta1=.8:1.0:3", "--json", "--out"]
     with pytest.raises(SystemExit) as left:
         main([*words, str(tmp_path)])
     told = json.loads(capsys.readouterr().out)

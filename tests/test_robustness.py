@@ -293,7 +293,7 @@ def test_a_setting_without_a_start_spoils_no_other():
     swing, up = try_settings("brachiator", settings, mixes).values()
     assert (swing.count, up.count) == (0, 1)
     assert swing.refusals == {"bars 0 and 1 are 0.9 m apart, and both links of brachiator reach 0.8 m": 1}
-    with pytest.raises(InputError, match="^bars 0 and 1 are 0.9 m apart"):
+    with pytest.raises(InputError, match=r"^bars 0 and 1 are 0\.9 m apart"):
         try_settings("brachiator", settings[:1], mixes)
 
 

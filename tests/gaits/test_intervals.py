@@ -207,7 +207,10 @@ def test_a_parameter_is_measured_from_the_robots_own_value():
         ({"resolution": 1e-12}, "a scan has at most"),
         ({"tolerance": -1e-3}, "tolerance must be a positive number"),
         ({"start": {"theta": 0.1}}, "theta is varied"),
-        ({"name": "mu", "span": (-2.0, -1.0), "within": {"theta": 0.1}}, "none of 201 runs can start; 201: .*'mu' must"),
+        (
+            {"name": "mu", "span": (-2.0, -1.0), "within": {"theta": 0.1}},
+            "none of 201 runs can start; 201: .*'mu' must",
+        ),
         ({"span": (3.0, 3.1)}, "none of 201 runs can start; 201: start of segway violates 'fall'"),
     ],
 )

@@ -123,9 +123,12 @@ def laws_command(
         with Progress(quiet=as_json, doing="reporting"):
             document = report.begin(f"{robot} under several impact laws")
             add_runs(document, runs, figures=[(side_by_side_figure(runs), "The same run under each law")])
+            if runs.reasons:
+                document.warnings([f"{name} has no run: {why}." for name, why in runs.reasons.items()])
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
     if as_json:
-        print_json({name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()})
+        facts = {name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()}
+        print_json(facts | {name: {"status": "not_started", "reason": why} for name, why in runs.reasons.items()})
         return
     figures = list(next(iter(runs.values())).figures)
     rows = [
@@ -139,7 +142,10 @@ def laws_command(
         )
         for name, run in runs.items()
     ]
+    rows += [(name, "not_started", *[""] * (3 + len(figures))) for name in runs.reasons]
     print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
+    for name, why in runs.reasons.items():
+        print(f"{name} has no run: {why}")
 
 
 # How many values of one quantity a map may have.

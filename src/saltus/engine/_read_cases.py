@@ -136,7 +136,7 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarra
     array = _array(given)
     if array is None:
         # beside a run whose state is one, a run whose state is none says so by itself
-        each = list(given) if isinstance(given, list) or getattr(given, "ndim", 0) else []
+        each = list(given) if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim) else []
         if any(row is not None and row.shape == (size,) for row in map(_array, each)):
             return each, later, len(each)
         raise InputError(f"states of {system.name} must be numbers, a row for each run, got {given!r}")

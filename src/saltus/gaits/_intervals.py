@@ -238,9 +238,9 @@ def recoverable_intervals(
     """From which values of one quantity a robot returns: a scan of the span, then bisection of every edge at once.
 
     Starts that return need not be one interval: those beyond a lost one may return again. A scan finds every gap that
-    is wider than the resolution, and may miss narrower ones. A start that is impossible, or a value beyond the bounds of
-    a parameter, has the outcome "no start" and its reason in ``reasons``. It is an error, before any work, if no start
-    of the scan is possible.
+    is wider than the resolution, and may miss narrower ones. A start that is impossible, or a value beyond a bound of a
+    parameter, has the outcome "no start" and its reason in ``reasons``. It is an error, before any work, if no start of
+    the scan is possible.
 
     Parameters
     ----------

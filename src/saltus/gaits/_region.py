@@ -157,7 +157,7 @@ def region(
     Velocities that are neither varied nor given follow from the others where contacts tie them together: runs begin
     in the nearest state in which closed grips do not move and nothing on the ground slips, if there is one.
 
-    A start that is impossible, or a value beyond the bounds of a parameter, has the outcome "no start" and its reason in
+    A start that is impossible, or a value beyond a bound of a parameter, has the outcome "no start" and its reason in
     ``reasons``. It is an error, before any work, if no start is possible.
 
     A run is at the limit where an actuator is asked for more than its own limit, a number of the robot. A limit that a
