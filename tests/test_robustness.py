@@ -275,12 +275,15 @@ def test_a_mix_whose_controller_cannot_be_made_or_bound_has_its_reason(sensors):
     def made(system, number):
         if number == 1:
             raise SaltusError("no motion was found")
+        if number == 5:
+            raise ZeroDivisionError("division by zero")
         return Constant(11.0) if number in (0, 3) else saltus.control.Sampled(idle, 0.05)
 
-    mixes = replace(SwingMixes.none(5), encoder=sensors)
+    mixes = replace(SwingMixes.none(6), encoder=sensors)
     trials = try_swings("brachiator", "swing", made, mixes, limit=0.3)
-    assert trials.outcome.tolist() == ["no start", "no start", "too late", "no start", "too late"]
+    assert trials.outcome.tolist() == ["no start", "no start", "too late", "no start", "too late", "no start"]
     assert trials.batch.reasons[1] == "no motion was found"
+    assert trials.batch.reasons[5] == "no controller was made for this mix: ZeroDivisionError('division by zero')"
     assert trials.batch.reasons[0] == trials.batch.reasons[3]
     assert "11 N m on actuator elbow" in trials.batch.reasons[0]
     alone = try_swings("brachiator", "swing", made, mixes.only(2), limit=0.3)

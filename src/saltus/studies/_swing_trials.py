@@ -14,7 +14,7 @@ from saltus.control import Energy, Gripper, Hardware, Motor
 from saltus.engine import Batch, Trajectory, simulate_many
 from saltus.engine._refusals import Impossible, Refusals, none_of, tally
 from saltus.engine._simulate import bind
-from saltus.errors import BatchInterrupted, InputError
+from saltus.errors import BatchInterrupted, InputError, SaltusError
 from saltus.hybrid import HybridSystem
 from saltus.studies._catches import CATCHES, Caught
 from saltus.studies._swing_mixes import SwingMixes
@@ -420,7 +420,13 @@ def _made_for_each(
 
     def one(row: int) -> Any:
         own = {name: float(value[row]) for name, value in places.items()}
-        return make(system.with_parameters(**own), mixes.numbers[row])
+        nominal = system.with_parameters(**own)
+        try:
+            return make(nominal, mixes.numbers[row])
+        except SaltusError:
+            raise
+        except Exception as error:
+            raise InputError(f"no controller was made for this mix: {error!r}") from error
 
     made: list[Any] = [None] * mixes.count
     for row in np.flatnonzero(~refusals.refused).tolist():
