@@ -15,18 +15,19 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from saltus.cli import main
+from saltus.contact import ladder
 from saltus.control import Impulse
 from saltus.errors import InputError
-from saltus.robots import find_robot
+from saltus.robots import find_robot, put
 from saltus.show import wilson_interval
 from saltus.studies import Effort, compare_controllers
 from saltus.studies._compare import CONTROLLERS, mixes_for
 from saltus.studies._compare_figures import comparison_figures, rates_figure, rest_energy, swing_figure
 from saltus.studies._compare_learning import _wanted
-from saltus.studies._compare_mixes import DISTURBANCES, KICKED, Rate, Wrong, makers, rate, timing_note
+from saltus.studies._compare_mixes import DISTURBANCES, KICKED, Disturbance, Rate, Wrong, makers, rate, timing_note
 from saltus.studies._compare_printed import printed, said
 from saltus.studies._compare_queries import STARTS, TARGETS, queried
-from saltus.studies._compare_runs import FORWARD, impulse_on_ladder, impulse_up, nominal
+from saltus.studies._compare_runs import FORWARD, impulse_on_ladder, impulse_up, nominal, shown
 from saltus.studies._compare_table import rates, summary
 from saltus.studies._compare_torque import TorqueUse, measured
 from saltus.studies._paper import VERDICTS, Drawing, _shown
@@ -147,6 +148,31 @@ def test_a_comparison_travels(found):
     assert copy.deepcopy(found) == found
     assert json.dumps(there.to_dict()) == json.dumps(found.to_dict())
     assert there != replace(found, seed=found.seed + 1)
+
+
+def test_mixes_that_cannot_start_are_counted_apart():
+    what = Disturbance("bars", {"spacing": (0.6, 0.85), "behind": (0.55, 0.55)})
+    never = Disturbance("far bars", {"spacing": (0.85, 0.9), "behind": (0.55, 0.55)})
+    kick = makers(None, {"impulse": Impulse(size=1.0)})["impulse"]
+    one, trials = rate("brachiator", "impulse", kick, what, "swing", 12, 0)
+    assert one.count == sum(trial.count for trial in trials)
+    assert one.count + sum(one.to_dict()["reasons"].values()) == 12
+    assert 0 < one.count < 12
+    none, _ = rate("brachiator", "impulse", kick, never, "swing", 3, 0)
+    assert (none.good, none.count, sum(none.reasons.values())) == (0, 0, 3)
+    assert math.isnan(none.interval[0])
+    assert none.interval[1:] == (0.0, 1.0)
+
+
+def test_a_run_that_fails_is_shown_with_its_status():
+    system = put("brachiator", ladder(0.55, 3))
+
+    def fails(t, state, mode, memory):
+        raise ValueError("no torque")
+
+    one = shown(system, fails, 1.0)
+    assert not one.caught
+    assert one.told == "not caught: the controller raised an error at 0 s"
 
 
 # -- what is counted ------------------------------------------------------------------------------

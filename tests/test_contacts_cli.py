@@ -54,6 +54,34 @@ def test_what_is_not_told_of_a_law_is_as_in_the_robots_own(call):
         assert event.state_after["dy"] == pytest.approx(-float(name[-3:]) * event.state_before["dy"], rel=1e-9)
 
 
+def test_a_law_that_cannot_act_spoils_no_other(call, tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "sour.py").write_text('"""Few numbers."""\nCOEFFICIENTS = ()\ndef impulse(A):\n    0\n')
+    words = ("laws", "bouncing_ball", "--until", "0.5", "--json")
+    code, out, _ = call("--plugins", "more", *words)
+    content = json.loads(out)
+    assert code == 0
+    assert content["sour"]["status"] == "not_started"
+    assert "cannot compile 'law-sour'" in content["sour"]["reason"]
+    del content["sour"]
+    (tmp_path / "more" / "sour.py").unlink()
+    assert content == json.loads(call(*words)[1])
+    code, out, _ = call(*words[:-1], "--law", "newton:restitution=5", "--law", "plastic")
+    assert code == 0
+    assert "newton:restitution=5 has no run: coefficient 'restitution' of law newton must lie between 0 and 1" in out
+
+
+def test_where_no_law_can_act_it_is_an_error_before_any_run(monkeypatch):
+    monkeypatch.setattr("saltus.studies._laws.simulate", None)
+    ball = robots.bouncing_ball()
+    with pytest.raises(InputError, match=r"^coefficient 'restitution' of law newton"):
+        compare_laws(ball, laws=["newton:restitution=5"])
+    with pytest.raises(InputError, match=r"none of 2 laws can act; 2: coefficient 'restitution' .* not"):
+        compare_laws(ball, laws=["newton:restitution=5", "newton:restitution=7"])
+    with pytest.raises(InputError, match="unknown impact law: 'newtn'"):  # a mistake of the caller, not of the law
+        compare_laws(ball, laws=["plastic", "newtn"])
+
+
 def test_units_keep_coefficients_of_their_own():
     rod = robots.rod().with_law("newton:restitution=0.25", "A").with_law("newton:restitution=0.75", "B")
     assert {unit: str(law) for unit, law in rod.with_law("newton").laws.items()} == {

@@ -136,7 +136,7 @@ def test_map_where_nothing_ends(call):
         (("map", "monkeybot", "--x", "dtheta1=nan:4:9", "--y", "dtheta2=6:14:20"), "finite"),
         (("map", "monkeybot", "--x", "dtheta2=0:4:9", "--y", "dtheta2=6:14:20"), "twice"),
         (("map", "monkeybot", "--x", "speed=0:4:9", "--y", "dtheta2=6:14:20"), "unknown quantity"),
-        (("map", "monkeybot", "--x", "torque_limit=-1:4:9", "--y", "dtheta2=6:14:20"), "at least 0"),
+        (("map", "monkeybot", "--x", "torque_limit=-4:-1:9", "--y", "dtheta2=6:14:20"), "at least 0"),
         (("map", "monkeybot", "--x", "g=9:10:3", "--y", "dtheta2=6:14:20", "--set", "g=9"), "varied"),
         (("map", "monkeybot", "--x", "dtheta1=0:4:9", "--y", "dtheta2=6:14:20", "--above", "0"), "positive"),
         (("reproduce", "ufford"), "ufford2009"),

@@ -14,7 +14,7 @@ from saltus import Guard, robots, simulate, simulate_many
 from saltus.control import Constant
 from saltus.engine import STATUSES
 from saltus.engine._cases import columns
-from saltus.engine._refusals import kinds_of, tally
+from saltus.engine._refusals import kinds_of, none_of, tally
 from saltus.errors import InputError
 
 BALL, PENDULUM = robots.bouncing_ball(), robots.double_pendulum()
@@ -117,6 +117,29 @@ def test_a_batch_of_one():
         simulate_many(BALL, {"y": -1.0}, until=0.1)
 
 
+@pytest.mark.parametrize("spoiled", [[0.1], [0.1, 0, 0, 0, 0], "high", [0.0, "high", 0.0, 0.0], 1.0, None], ids=repr)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_state_that_is_none_among_vectors(spoiled, place):
+    good = [[0.0, 1.0, 0.0, 0.0], [0.0, 0.5, 1.0, 0.0]]
+    given = [*good[:place], spoiled, *good[place:]]
+    batch = simulate_many(BALL, iter(given), until=0.4)
+    others = [k for k in range(3) if k != place]
+    assert_same_rows(batch, others, simulate_many(BALL, good, until=0.4))
+    if spoiled is None:  # the robot's own start
+        assert batch.good.all()
+        return
+    assert list(batch.reasons) == [place]
+    with pytest.raises(InputError) as alone:
+        simulate(BALL, spoiled, until=0.4)
+    assert batch.reasons[place] == str(alone.value)
+
+
+@pytest.mark.parametrize("given", [[[1.0], [2.0]], [[1.0], [1.0, 2.0]], ["ab", "cd"], np.array("high"), [[]]], ids=repr)
+def test_states_of_which_none_is_one_are_an_error(given):
+    with pytest.raises(InputError, match="states of bouncing_ball"):
+        simulate_many(BALL, given, until=0.4)
+
+
 def test_parameters_of_the_first_run_may_be_impossible():
     batch = simulate_many(PENDULUM, {"theta1": 0.3}, parameters={"m1": [-1.0, 2.0, 3.0]}, until=0.2)
     assert list(batch.reasons) == [0]
@@ -215,6 +238,16 @@ def test_reasons_that_differ_in_numbers_are_one_kind():
     texts = ["ball is 0.5 m below", "ball is 1e-3 m below", "theta1 must be finite", "theta1 must be finite", "at 5 s"]
     assert tally(texts) == {"ball is ... m below": 2, "theta1 must be finite": 2, "at 5 s": 1}
     assert kinds_of(texts)["ball is ... m below"].total() == 2
+    # numbers that are the same in all of a kind stay
+    assert tally(["bars 1 and 2 reach 0.8 m", "bars 4 and 2 reach 0.8 m"]) == {"bars ... and 2 reach 0.8 m": 2}
+
+
+def test_an_error_counts_the_reasons_of_all():
+    error = none_of("runs can start", ["too low: 1 m", "too fast", "too low: 2 m"])
+    assert str(error) == "none of 3 runs can start; 2: too low: ... m; 1: too fast"
+    assert str(none_of("runs can start", ["too fast"])) == "too fast"
+    many = none_of("runs can start", [letter * k for k, letter in enumerate("abcdefghijkl", 1)])
+    assert str(many).endswith("; 4: other reasons")
 
 
 def test_the_status_has_a_meaning():

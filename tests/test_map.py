@@ -1,5 +1,6 @@
 """Maps of a gait's error, the simplex search, and gaits repeated by the clock."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import scipy.io
 import xarray
 
 from saltus import gaits, show
+from saltus.cli import main
 from saltus.errors import InputError, SaltusError
 from saltus.robots import find_robot
 
@@ -114,8 +116,9 @@ def test_progress_is_told(gait):
         (("dtheta3", [1.0, 2.0]), Y, None, "Did you mean 'dtheta"),
         (("theta1", [1.0, 2.0]), Y, None, "begins where theta1 = 0"),
         (("dtheta2", [1.0, 2.0]), Y, None, "twice"),
-        (("torque_limit", [-1.0, 2.0]), Y, None, "at least 0"),
-        (("motor_torque", [-1.0, 2.0]), Y, None, "at least 0"),
+        (("torque_limit", [-2.0, -1.0]), Y, None, "none of 2 values of torque_limit are allowed; 2: .* at least 0"),
+        (("motor_torque", [-2.0, -1.0]), Y, None, "none of 2 values of motor_torque are allowed; 2: .* at least 0"),
+        (("torque_limit", [-1.0, 0.1]), Y, None, "none of 42 cycles can start; 21: gait .*; 21: parameter 'torque_"),
         (("motor_torque", [1.0, 2.0]), Y, {"motor_torque": 1.0}, "varied"),
         (X, Y, {"motor_speed": 1.0}, "motor_torque"),
         (X, Y, {"motor_torque": 21.0}, "beyond its limit of 20 N m"),
@@ -148,9 +151,51 @@ def test_cells_that_cannot_start_say_why(gait):
     assert found.reason_counts == {found.reasons[0]: 2}
 
 
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (("motor_torque", [-1.0, 0.0, 1.0]), ("dtheta2", [10.5, 11.0])),
+        (("torque_limit", [-1.0, 2.0, 3.0]), ("dtheta2", [10.5, 11.0])),
+        (("torque_limit", [-1.0, 2.0, 3.0]), ("motor_torque", [0.5, 1.0])),
+        (("m1", [-1.0, 0.0, 2.0]), ("motor_torque", [-1.0, 1.0])),
+    ],
+)
+def test_values_beyond_their_bounds_are_cells_with_a_reason(gait, x, y):
+    found = gaits.error_map(gait, (x[0], np.array(x[1])), (y[0], np.array(y[1])))
+    own = {**gait.robot.mechanism.parameters, **gait.knobs}
+    able = np.ones(found.error.shape, dtype=bool)
+    for row, column in np.ndindex(able.shape):
+        values = {x[0]: x[1][column], y[0]: y[1][row]}
+        beyond = [n for n, value in values.items() if n in own and not own[n].allowed(np.array([value]))[0]]
+        able[row, column] = not beyond
+        assert able[row, column] or any(f"parameter {n!r} must be " in found.reason[row, column] for n in beyond)
+    assert not found.good[~able].any()
+    assert sum(found.reason_counts.values()) == (~found.good).sum()
+    for row, column in np.argwhere(able):
+        values = {x[0]: x[1][column], y[0]: y[1][row]}
+        robot = gait.with_parameters(**{name: v for name, v in values.items() if name in gait.robot.values})
+        cycles = gaits.run_many(
+            robot, {name: [v] for name, v in values.items() if name in gait.free},
+            {name: [v] for name, v in values.items() if name in gait.knobs},
+        )  # fmt: skip
+        assert cycles.reason[0] == found.reason[row, column]
+        assert np.array_equal(cycles.error[0], found.error[row, column], equal_nan=True)
+
+
+def test_a_map_with_values_beyond_their_bounds_is_written_and_printed(tmp_path, capsys):
+    words = ["map", "monkeybot", "--x", "motor_torque=-1:1:3", "--y", "dtheta1=.8:1.0:3", "--json", "--out"]
+    with pytest.raises(SystemExit) as left:
+        main([*words, str(tmp_path)])
+    told = json.loads(capsys.readouterr().out)
+    assert not left.value.code
+    assert told["reasons"]["parameter 'motor_torque' must be at least 0 N m, not -1"] == 3
+    assert told["cells"] == told["good"] + sum(told["reasons"].values()) == 9
+    assert len(told["files"]) == 6
+
+
 def test_reasons_in_a_map_that_differ_in_numbers_are_one_kind(gait):
     found = gaits.error_map(gait, ("motor_torque", [1.0, 21.0, 22.0]), ("dtheta2", [10.5, 11.0]))
-    kind = "gait swing, phase motor: ... N m on elbow is beyond its limit of ... N m"
+    kind = "gait swing, phase motor: ... N m on elbow is beyond its limit of 20 N m"
     assert found.reasons == [kind]
     assert (found.kind[:, 1:] == kind).all()
     assert "21 N m" in found.reason[0, 1]

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import saltus
 from saltus import Figures, optimize, robots
 from saltus.control import Compiled, Constant, Schedule
 from saltus.errors import InputError
-from saltus.optimize import Problem, Stage, Trial
+from saltus.optimize import Problem, Robustness, Stage, Trial
 from saltus.optimize._search import judged_as_whole
 from saltus.optimize.problems._sure import SIGHT, aimed
 
@@ -387,6 +388,29 @@ def test_on_the_command_line(call, tmp_path):
     assert (code, "no problems" in err) == (2, True)
     code, _, err = call("optimize", "hopper", "--reading", "loose")
     assert (code, "strict" in err) == (2, True)
+
+
+def test_a_size_whose_best_cannot_start_spoils_no_other(call, monkeypatch):
+    def best(problem, **options):
+        return SimpleNamespace(values=problem.values(np.full(len(problem.variables), 0.5)))
+
+    def kept(problem, trial, mixes):
+        if problem.mixes.size < 1:
+            raise InputError("its hand is below the ground")
+        return Robustness(0.1, np.array([0.1, math.nan]), 0.9, {1: "y is 1 m below"})
+
+    monkeypatch.setattr(optimize, "search", best)
+    monkeypatch.setattr(optimize, "robustness", kept)
+    words = ("trade", "hopper", "--time", "1", "--out", "t", "--json", "--sizes")
+    code, out, _ = call(*words, "0.5,1")
+    content = json.loads(out)
+    assert code == 0
+    assert [point["size"] for point in content["points"]] == [1]
+    assert (content["points"][0]["not_started"], content["points"][0]["reasons"]) == (1, {"y is 1 m below": 1})
+    assert content["not_started"] == [{"size": 0.5, "reason": "its hand is below the ground"}]
+    code, _, error = call(*words, "0.25,0.5", "--report", "page.html")
+    assert code == 2
+    assert "none of 2 sizes have a motion that can start; 2: its hand is below the ground" in error
 
 
 def test_a_constant_torque_is_a_trial_too():

@@ -105,13 +105,39 @@ def test_lqr_reaches_farther_than_pd_and_comes_back_to_where_it_began():
         ({"until": -1.0}, "until must be a positive time"),
         ({"count": 0}, "count must be"),
         ({"count": True}, "count must be"),
-        ({"x": ("mu", [-1.0, 1.0])}, "'mu' must be at least 0"),
+        ({"x": ("mu", [-2.0, -1.0])}, "none of 2 values of mu are allowed; 2: parameter 'mu' must be at least 0"),
+        ({"x": ("theta", [3.0, 3.1])}, "none of 4 runs can start; 4: start of segway violates 'fall'"),
     ],
 )
 def test_what_a_region_refuses(change, said):
     options = {"x": ("theta", [0.0, 0.1]), "y": ("dtheta", [0.0, 0.1]), **change}
     with pytest.raises(InputError, match=said):
         region(robots.segway(), options.pop("x"), options.pop("y"), **options)
+
+
+@pytest.mark.parametrize("other", [("theta", [0.0, 0.1]), ("torque_limit", [-1.0, 20.0])])
+def test_values_beyond_their_bounds_are_starts_with_a_reason(other):
+    system = robots.segway()
+    options = {"controller": system.controllers["pd"], "until": 2.0, "within": {"theta": 0.05}}
+    found = region(system, ("mu", [-1.0, 0.5, 1.0]), other, **options)
+    bad = (found.x < 0) | ((found.y < 0) & (other[0] == "torque_limit"))
+    assert ((found.outcome == NO_START) == bad).all()
+    assert sorted(found.reasons) == np.flatnonzero(bad).tolist()
+    assert "parameter 'mu' must be at least 0, not -1" in found.reason_counts
+    assert found.to_dict()["reasons"] == found.reason_counts
+    good = [value for value in other[1] if value >= 0]
+    if len(good) == 2:
+        without = region(system, ("mu", [0.5, 1.0]), other, **options)
+        for name in ("outcome", "slipped", "saturated", "t_end"):
+            assert np.array_equal(getattr(found, name)[~bad], getattr(without, name))
+
+
+def test_random_points_beyond_bounds_have_reasons():
+    system = robots.segway()
+    options = {"controller": system.controllers["pd"], "until": 0.5, "count": 20, "seed": 3}
+    found = region(system, ("mu", [-1.0, 1.0]), ("theta", [0.0, 0.1]), **options)
+    assert (np.isin(np.arange(20), list(found.reasons)) == (found.x < 0)).all()
+    assert 0 < len(found.reasons) < 20
 
 
 def test_where_ideal_rolling_leaves_no_motion_is_an_outcome_of_its_own():

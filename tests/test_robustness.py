@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import signal
 from dataclasses import replace
 
@@ -14,8 +15,8 @@ from scipy.stats import binomtest
 import saltus
 from saltus import studies
 from saltus.cli import main
-from saltus.control import Energy, Gripper, Motor
-from saltus.errors import BatchInterrupted, InputError
+from saltus.control import Constant, Energy, Gripper, Motor
+from saltus.errors import BatchInterrupted, InputError, SaltusError
 from saltus.studies import SwingMixes, SwingSetting, TrialsInterrupted, try_settings, try_swings, tune
 from saltus.studies import _tuning as tuning
 
@@ -209,9 +210,19 @@ def test_swing_ups_begin_at_rest_below_one_bar():
         ),
         (("brachiator", "swing", saltus.control.find_controller("arm_swing")()), {}, "not brachiator"),
         (("brachiator", "swing", None, 3), {}, "mixes are a saltus.studies.SwingMixes"),
-        (("brachiator", "swing", None, SwingMixes(spacing=(0.75, 0.95))), {}, "both links of brachiator reach 0.8 m"),
-        (("brachiator", "swing", None, SwingMixes(spacing=(0.01, 0.02))), {}, "thick"),
+        (
+            ("brachiator", "swing", None, SwingMixes(spacing=(0.85, 0.95))),
+            {},
+            "none of 500 mixes can start; 500: bars 0 and 1 .* both links of brachiator reach 0.8 m",
+        ),
+        (("brachiator", "swing", None, SwingMixes(spacing=(0.01, 0.02))), {}, "none of 500 mixes .* thick"),
         (("brachiator", "swing", None, SwingMixes(spacing=(0.05, 0.06))), {}, "stay at least 0.06972 m apart"),
+        (("brachiator", "swing-up", None, SwingMixes.none(1, spacing=(0.9, 0.9))), {}, "^bars 0 and 1 are 0.9 m apart"),
+        (
+            ("brachiator", "swing", lambda system, number: Constant(11.0), SwingMixes.none(3)),
+            {},
+            "none of 3 mixes can start; 3: constant input: 11 N m",
+        ),
         (("brachiator", "swing"), {"motor": 3}, "motor is a saltus.control.Motor"),
         (("brachiator", "swing"), {"gripper": "real"}, "gripper is a saltus.control.Gripper"),
         (("brachiator", "swing"), {"limit": -1.0}, "limit is a time"),
@@ -221,6 +232,72 @@ def test_swing_ups_begin_at_rest_below_one_bar():
 def test_what_cannot_be_tried_is_refused(arguments, options, words):
     with pytest.raises(InputError, match=words):
         try_swings(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("task", "ranges", "words"),
+    [
+        ("swing", {"spacing": (0.6, 0.85)}, "reach 0.8 m"),
+        ("swing", {"spacing": (0.04, 0.1), "behind": (0.5, 0.5)}, "thick|stay at least"),
+        ("swing", {"start_offset": (-0.5, 0.1)}, "bars 0 and 1 are .* reach 0.8 m"),
+        ("swing-up", {"spacing": (0.5, 0.85)}, "bars 0 and 1 are .* reach 0.8 m"),
+        ("ladder", {"spacing": (0.7, 0.83)}, "reach 0.8 m"),
+    ],
+)
+def test_a_mix_that_cannot_start_has_its_reason_and_changes_no_other(task, ranges, words):
+    mixes = SwingMixes.none(6, **ranges)
+    trials = try_swings("brachiator", task, mixes=mixes, bars=3, limit=0.4)
+    refused = trials.batch.cases.refused
+    assert 0 < len(refused) < 6
+    assert [k for k, outcome in enumerate(trials.outcome) if outcome == "no start"] == sorted(refused)
+    assert trials.count == 6 - len(refused)
+    assert sum(trials.refusals.values()) == len(refused)
+    for k in range(6):
+        if k in refused:
+            assert re.search(words, refused[k])
+            with pytest.raises(InputError, match="^" + re.escape(refused[k]) + "$"):
+                try_swings("brachiator", task, mixes=mixes.only(k), bars=3, limit=0.4)
+            continue
+        alone = try_swings("brachiator", task, mixes=mixes.only(k), bars=3, limit=0.4)
+        assert np.array_equal(alone.batch.doubles[0], trials.batch.doubles[k], equal_nan=True)
+        assert np.array_equal(alone.batch.integers[0], trials.batch.integers[k])
+        assert alone.outcome[0] == trials.outcome[k]
+    content = json.loads(json.dumps(trials.to_dict()))
+    assert content["reasons"] == trials.refusals
+    assert [run["reason"] for run in content["runs"] if run["outcome"] == "no start"] == list(refused.values())
+
+
+@pytest.mark.parametrize("sensors", [False, True])
+def test_a_mix_whose_controller_cannot_be_made_or_bound_has_its_reason(sensors):
+    def idle(t, state, mode, memory):
+        return 0.5
+
+    def made(system, number):
+        if number == 1:
+            raise SaltusError("no motion was found")
+        if number == 5:
+            raise ZeroDivisionError("division by zero")
+        return Constant(11.0) if number in (0, 3) else saltus.control.Sampled(idle, 0.05)
+
+    mixes = replace(SwingMixes.none(6), encoder=sensors)
+    trials = try_swings("brachiator", "swing", made, mixes, limit=0.3)
+    assert trials.outcome.tolist() == ["no start", "no start", "too late", "no start", "too late", "no start"]
+    assert trials.batch.reasons[1] == "no motion was found"
+    assert trials.batch.reasons[5] == "no controller was made for this mix: ZeroDivisionError('division by zero')"
+    assert trials.batch.reasons[0] == trials.batch.reasons[3]
+    assert "11 N m on actuator elbow" in trials.batch.reasons[0]
+    alone = try_swings("brachiator", "swing", made, mixes.only(2), limit=0.3)
+    assert np.array_equal(alone.batch.doubles[0], trials.batch.doubles[2], equal_nan=True)
+
+
+def test_a_setting_without_a_start_spoils_no_other():
+    settings = [SwingSetting("swing"), SwingSetting("swing-up")]
+    mixes = SwingMixes.none(1, behind=(0.9, 0.9))  # a swing-up has no bar behind
+    swing, up = try_settings("brachiator", settings, mixes).values()
+    assert (swing.count, up.count) == (0, 1)
+    assert swing.refusals == {"bars 0 and 1 are 0.9 m apart, and both links of brachiator reach 0.8 m": 1}
+    with pytest.raises(InputError, match=r"^bars 0 and 1 are 0\.9 m apart"):
+        try_settings("brachiator", settings[:1], mixes)
 
 
 def test_an_interrupt_keeps_what_was_made():

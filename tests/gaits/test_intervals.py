@@ -152,6 +152,22 @@ def test_all_return_none_returns_and_no_start():
     assert deep.edges[0].returned == pytest.approx(math.acos(-strong.values["r"]), abs=deep.tolerance)
 
 
+def test_values_beyond_the_bounds_of_a_parameter_are_starts_with_a_reason():
+    system = robots.segway()
+    options = {"resolution": 0.25, "controller": system.controllers["pd"], "until": 2.0, "within": {"theta": 0.05}}
+    found = recoverable_intervals(system, "mu", (-0.5, 0.5), **options)
+    beyond = found.values < 0
+    assert sorted(found.reasons) == np.flatnonzero(beyond).tolist()
+    assert ((found.outcome == OUTCOMES.index("no start")) == beyond).all()
+    for k, reason in found.reasons.items():
+        assert reason == f"parameter 'mu' must be at least 0, not {found.values[k]:g}"
+    assert found.to_dict()["reasons"] == {"parameter 'mu' must be at least 0, not ...": 2}
+    without = recoverable_intervals(system, "mu", (0.0, 0.5), **options)
+    for name in ("outcome", "slipped", "saturated", "t_end"):
+        shared = np.isin(found.values, without.values)
+        assert np.array_equal(getattr(found, name)[shared], getattr(without, name))
+
+
 def test_edges_are_found_where_the_tolerance_is_below_rounding():
     weak = robots.segway_rolled(torque_limit=20.0)
     found = recoverable_intervals(
@@ -191,7 +207,11 @@ def test_a_parameter_is_measured_from_the_robots_own_value():
         ({"resolution": 1e-12}, "a scan has at most"),
         ({"tolerance": -1e-3}, "tolerance must be a positive number"),
         ({"start": {"theta": 0.1}}, "theta is varied"),
-        ({"name": "mu", "span": (-1.0, 1.0), "within": {"theta": 0.1}}, "'mu' must be at least 0"),
+        (
+            {"name": "mu", "span": (-2.0, -1.0), "within": {"theta": 0.1}},
+            "none of 201 runs can start; 201: .*'mu' must",
+        ),
+        ({"span": (3.0, 3.1)}, "none of 201 runs can start; 201: start of segway violates 'fall'"),
     ],
 )
 def test_what_is_refused_before_any_run(change, said, monkeypatch):

@@ -14,7 +14,7 @@ from saltus.cli._app import app
 from saltus.cli._audited import Audits
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, may_overwrite
-from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_table
+from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_reasons, print_table
 from saltus.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,11 +94,13 @@ def _can_write(where: Path) -> None:
 
 
 def _print(found: Comparison, robot: str) -> None:
-    from saltus.studies._compare_table import NOTE, RATES_TITLE, rates, summary
+    from saltus.studies._compare_table import NOTE, RATES_TITLE, rates, reasons, summary
 
     print_table(*summary(found), f"{robot}: thesis | ours, seed {found.seed}")
     print(f"{NOTE}\n")
     print_table(*rates(found), RATES_TITLE)
+    without = reasons(found)
+    print_reasons(without, sum(without.values()) + sum(one.count for one in found.rates), "runs under mixes")
 
 
 def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], file: Path) -> list[Path]:
@@ -116,11 +118,12 @@ def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], file: Path
 
 
 def _report(document: Document, found: Comparison, figures: Mapping[str, tuple[Any, str]]) -> None:
-    from saltus.studies._compare_table import NOTE, RATES_TITLE, rates, summary
+    from saltus.studies._compare_table import NOTE, RATES_TITLE, rates, reasons, summary
 
     document.table("Thesis | ours", *summary(found), note=NOTE)
     document.table(RATES_TITLE, *rates(found))
     document.figures("Figures", list(figures.values()))
+    document.warnings([f"{count} runs under mixes cannot start: {why}." for why, count in reasons(found).items()])
     parameters = found.tables.robot.mechanism.parameters
     values = [(name, value, parameters[name].unit) for name, value in found.tables.robot.values.items()]
     document.facts("What was run", [("seed", found.seed, ""), ("mixes", found.mixes, ""), *values])

@@ -124,16 +124,17 @@ def laws_command(
         with Progress(quiet=as_json, doing="reporting"):
             document = report.begin(f"{robot} under several impact laws")
             add_runs(document, runs, figures=[(side_by_side_figure(runs), "The same run under each law")])
+            if runs.reasons:
+                document.warnings([f"{name} has no run: {why}." for name, why in runs.reasons.items()])
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
     audits = Audits()
     audits.runs(runs)
     if as_json:
-        print_json(
-            {
-                name: run_facts(run) | {"impact_loss": lost[name], "audit": run.check().to_dict()}
-                for name, run in runs.items()
-            }
-        )
+        facts = {
+            name: run_facts(run) | {"impact_loss": lost[name], "audit": run.check().to_dict()}
+            for name, run in runs.items()
+        }
+        print_json(facts | {name: {"status": "not_started", "reason": why} for name, why in runs.reasons.items()})
         audits.exit()
         return
     figures = list(next(iter(runs.values())).figures)
@@ -148,7 +149,10 @@ def laws_command(
         )
         for name, run in runs.items()
     ]
+    rows += [(name, "not_started", *[""] * (3 + len(figures))) for name in runs.reasons]
     print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
+    for name, why in runs.reasons.items():
+        print(f"{name} has no run: {why}")
     audits.exit()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus.cli._audited import Audits
 from saltus.cli._report import Report, told
-from saltus.cli._words import Progress, folder, print_json, print_table
+from saltus.cli._words import Progress, folder, print_json, print_reasons, print_table
 
 if TYPE_CHECKING:
     from saltus.gaits import Interval, RecoverableIntervals
@@ -49,6 +49,7 @@ def emit_intervals(
     print_table(("from", "to", "returns", "outcomes of the scan"), [_row(part) for part in found.intervals], title)
     for line in (first_lost(found), largest_returning(found), limits(found)):
         print(line)
+    print_reasons(found.reason_counts, int(found.scanned.sum()), "starts of the scan")
     for path in files:
         print(f"wrote {path}")
     audits.exit()

@@ -206,6 +206,7 @@ def trade_command(
 ) -> None:
     """Search for the best motion that bears more and more, and draw length against robustness."""
     from saltus import optimize, show
+    from saltus.engine._refusals import none_of
 
     report = asked_report(context)
     try:
@@ -225,6 +226,7 @@ def trade_command(
     if older and not (resume or forced(context)):
         raise InputError(f"{', '.join(older)}: found before; go on with --resume, or begin anew with --force")
     points: dict[float, optimize.Robustness] = {}
+    reasons: dict[float, str] = {}
     held = optimize.find_problem(name, system, reading, 1.0).mixes
     audits = Audits()
     with Progress(time * len(chosen), quiet=as_json, doing="searching") as shown:
@@ -238,8 +240,14 @@ def trade_command(
             best = optimize.search(one, seconds=time, seed=seed, file=files[size], resume=go_on, progress=tell)
             if held is not None:
                 trial, mixes = one.trial(best.values), held.held_out()
-                points[size] = audits.during(partial(optimize.robustness, one, trial, mixes))
+                try:
+                    points[size] = audits.during(partial(optimize.robustness, one, trial, mixes))
+                except InputError as error:  # what the search of one size came to spoils no other
+                    reasons[size] = str(error)
+    if reasons and not points:
+        raise none_of("sizes have a motion that can start", list(reasons.values()))
     content = {"problem": name, "seed": seed, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
+    content |= {"not_started": [{"size": s, "reason": why} for s, why in reasons.items()]} if reasons else {}
     write_json(out / "trade.json", plain(content))
     figure = show.trade_figure(points)
     show.save_figure(figure, out, "trade")
@@ -248,6 +256,10 @@ def trade_command(
         document.facts("What was run", [("robot", robot, ""), ("seed", seed, ""), ("search for each", time, "s")])
         document.figures("Trade", [(figure, "What each optimum keeps under mixes that it has not seen")])
         rows = [{"size": size, **point.to_dict()} for size, point in points.items()]
+        rows = [{name: value for name, value in row.items() if name != "reasons"} for row in rows]
+        why_not = [(size, count, why) for size, point in points.items() for why, count in point.reasons.items()]
+        told_why = [f"Size {size:g}: {count} mixes leave no start: {why}." for size, count, why in why_not]
+        document.warnings([*told_why, *(f"Size {size:g}: {why}." for size, why in reasons.items())])
         document.table("Points", list(rows[0]) if rows else [], [list(row.values()) for row in rows])
     print_json(content) if as_json else print_tree(content)
     audits.exit()

@@ -248,8 +248,8 @@ def _all(asked: _Asked, tasks: list[str] | None, *, quiet: bool) -> dict[str, Sw
 
 
 def _each(asked: _Asked, tasks: list[str], *, quiet: bool) -> dict[str, SwingTrials]:
-    from saltus.studies import try_swings
     from saltus.studies._swing_tasks import find_task, placed
+    from saltus.studies._swing_trials import refuse_none, swing_trials
 
     made = {}
     for name in dict.fromkeys(tasks):
@@ -259,10 +259,11 @@ def _each(asked: _Asked, tasks: list[str], *, quiet: bool) -> dict[str, SwingTri
             def tell(n: int, of: int, show: Any = show) -> None:
                 show(n / of)
 
-            made[name] = try_swings(
+            made[name] = swing_trials(
                 asked.system, name, acting, asked.of_task(name), **asked.parts(name), bars=asked.bars,
                 limit=asked.limit, torques=asked.torques, progress=tell,
             )  # fmt: skip
+    refuse_none(made.values())
     return made
 
 
@@ -378,10 +379,10 @@ def _write(made: Mapping[str, SwingTrials], content: Any, out: Path, name: str) 
 
 
 def _figures(made: Mapping[str, SwingTrials]) -> dict[str, tuple[Any, str]]:
-    """Rates with their intervals; means of time and residual where there are enough."""
+    """Rates with their intervals, where any run was begun; means of time and residual where there are enough."""
     from saltus.show import bars_figure
 
-    rates = {name: one.interval for name, one in made.items()}
+    rates = {name: one.interval for name, one in made.items() if one.count}
     figures = {
         "rates": (
             bars_figure(rates, what="share of runs", percent=True, title="Caught the last bar in time"),
@@ -403,9 +404,15 @@ def _report(document: Document, made: Mapping[str, SwingTrials], tuned: Tuned | 
         document.table("Tuned gains", ["gain", "before", "tuned"], rows)
     for name, one in made.items():
         worst = one.worst()
+        if not worst:
+            continue
         columns = ["number", "outcome", "time", "residual", *worst[0]["mix"]]
         cells = [[run.get(key, run["mix"].get(key)) for key in columns] for run in worst]
         document.table(f"Worst runs: {name}", columns, cells)
+    impossible = [(name, len(one.outcome), one.refusals.items()) for name, one in made.items()]
+    document.warnings(
+        [f"{name}: {n} of {of} mixes leave no start: {why}." for name, of, reasons in impossible for why, n in reasons]
+    )
     document.facts("Mixes", told(next(iter(made.values())).mixes.to_dict()))
     parameters = system.mechanism.parameters
     values = [(name, value, parameters[name].unit) for name, value in system.values.items()]

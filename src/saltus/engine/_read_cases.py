@@ -116,7 +116,9 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarra
     Where a state follows from readings or from parameters, the values by name come first, for each run or once, and
     the rows are empty.
     """
-    later = np.zeros((1, len(system.state_names)))
+    names = system.state_names
+    size = len(names)
+    later = np.zeros((1, size))
     for place in system.mechanism.quaternions:
         later[:, place] = 1.0
     if given is None or (isinstance(given, Mapping) and not given):
@@ -131,19 +133,29 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarra
         given = list(given)
         if any(item is None or isinstance(item, Mapping) for item in given):
             return given, later, len(given)
-    try:
-        array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"states of {system.name} must be numbers, a row for each run, got {given!r}") from None
-    names = system.state_names
-    if array.ndim not in (1, 2) or array.shape[-1] != len(names):
+    array = _array(given)
+    if array is None:
+        # beside a run whose state is one, a run whose state is none says so by itself
+        each = list(given) if isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim) else []
+        if any(row is not None and row.shape == (size,) for row in map(_array, each)):
+            return each, later, len(each)
+        raise InputError(f"states of {system.name} must be numbers, a row for each run, got {given!r}")
+    if array.ndim not in (1, 2) or array.shape[-1] != size:
         if array.shape == (0,):
-            return [], np.zeros((0, len(names))), 0
+            return [], np.zeros((0, size)), 0
         raise InputError(
-            f"states of {system.name} have {len(names)} entries ({', '.join(names)}), a row for each run, "
+            f"states of {system.name} have {size} entries ({', '.join(names)}), a row for each run, "
             f"got an array of shape {array.shape}"
         )
     return ([], array[None], None) if array.ndim == 1 else ([], array, len(array))
+
+
+def _array(given: Any) -> np.ndarray | None:
+    """Numbers as an array; None where they are none, or rows are not equally long."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def follows(system: HybridSystem, given: Mapping[str, Any]) -> bool:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from saltus.errors import InputError, UnknownName
+from saltus.errors import InputError, SaltusError, UnknownName
 
 # A number that stands by itself, not a digit of a name such as theta1.
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
+
+# How many kinds of reasons an error names, the most frequent ones.
+_NAMED = 8
 
 
 class Refusals:
@@ -36,7 +40,7 @@ class Refusals:
             return action(run)
         except UnknownName as error:
             raise UnknownName(f"run {run}: {error}") from None
-        except InputError as error:
+        except SaltusError as error:
             self.refused[run], self.reasons[run] = True, str(error)
             return None
 
@@ -46,16 +50,51 @@ class Refusals:
             raise InputError(self.reasons[0])
 
 
+@dataclass(frozen=True)
+class Impossible:
+    """Stands for the controller of a run that is known to be impossible: it is bound to none, and says why."""
+
+    reason: str
+
+    def bind(self, system: Any) -> Any:
+        """Refuse."""
+        raise InputError(self.reason)
+
+
+def none_of(what: str, reasons: Collection[str]) -> InputError:
+    """The error of a call in which not one of many can start: how many of them have each kind of reason.
+
+    ``what`` there are many of, and what not one of them is: "runs can start".
+    """
+    count, counts = len(reasons), list(tally(reasons).items())
+    if count == 1:
+        return InputError(counts[0][0])
+    lines = [f"{number}: {kind}" for kind, number in counts[:_NAMED]]
+    others = sum(number for _, number in counts[_NAMED:])
+    lines += [f"{others}: other reasons"] if others else []
+    return InputError("; ".join([f"none of {count} {what}", *lines]))
+
+
 def kinds_of(sentences: Iterable[str]) -> dict[str, Counter[str]]:
     """Sentences that are the same but for their numbers, by a sentence for each kind, the most frequent kind first.
 
-    A kind whose numbers differ has dots in their places.
+    Numbers that differ within a kind are dots in it.
     """
     kinds: dict[str, Counter[str]] = {}
     for sentence, count in Counter(sentences).items():
         kinds.setdefault(_NUMBER.sub("...", sentence), Counter())[sentence] = count
-    named = {(next(iter(alike)) if len(alike) == 1 else kind): alike for kind, alike in kinds.items()}
+    named = {_shared(alike): alike for alike in kinds.values()}
     return dict(sorted(named.items(), key=lambda item: (-item[1].total(), item[0])))
+
+
+def _shared(alike: Iterable[str]) -> str:
+    """What sentences that are the same but for their numbers have in common."""
+    places = iter([set(numbers) for numbers in zip(*map(_NUMBER.findall, alike), strict=True)])
+
+    def shared(number: re.Match[str]) -> str:
+        return number[0] if len(next(places)) == 1 else "..."
+
+    return _NUMBER.sub(shared, next(iter(alike)))
 
 
 def tally(sentences: Iterable[str]) -> dict[str, int]:

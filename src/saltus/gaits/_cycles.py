@@ -32,7 +32,7 @@ class Cycles:
     """Many cycles: an array with an element for each in every field.
 
     ``ended`` is how many phases came to their end; where that is not all of them ``reason`` says why
-    and numbers are NaN.
+    and numbers are NaN. ``begun`` says which could start.
     """
 
     gait: Gait
@@ -42,6 +42,7 @@ class Cycles:
     travel: np.ndarray
     ended: np.ndarray
     reason: np.ndarray
+    begun: np.ndarray
 
     @property
     def good(self) -> np.ndarray:
@@ -121,7 +122,8 @@ def _nothing(gait: Gait, begin: dict[str, np.ndarray], refusals: Refusals) -> Cy
         reason[run] = text
     empty = {phase.name: np.full(count, np.nan) for phase in gait.phases}
     finals = {name: np.full(count, np.nan) for name in gait.state_names}
-    return Cycles(gait, begin, finals, empty, np.full((count, 2), np.nan), np.zeros(count, dtype=int), reason)
+    none = np.zeros(count, dtype=int)
+    return Cycles(gait, begin, finals, empty, np.full((count, 2), np.nan), none, reason, none.astype(bool))
 
 
 def _among(cycles: Cycles, rows: np.ndarray, others: Cycles) -> Cycles:
@@ -129,7 +131,8 @@ def _among(cycles: Cycles, rows: np.ndarray, others: Cycles) -> Cycles:
     for of in ("finals", "durations"):
         for name, values in getattr(cycles, of).items():
             getattr(others, of)[name][rows] = values
-    others.travel[rows], others.ended[rows], others.reason[rows] = cycles.travel, cycles.ended, cycles.reason
+    for of in ("travel", "ended", "reason", "begun"):
+        getattr(others, of)[rows] = getattr(cycles, of)
     return others
 
 
@@ -150,6 +153,7 @@ class _Walk:
         self.alive, self.clock = np.arange(count), np.zeros(count)
         self.ended, self.reason = np.zeros(count, dtype=int), np.full(count, "", dtype=object)
         self.durations = {phase.name: np.full(count, np.nan) for phase in gait.phases}
+        self.begun = np.zeros(count, dtype=bool)
 
     def through(self, k: int, progress: Callable[[int, int], None] | None, options: Mapping[str, Any]) -> None:
         """Run a phase to its end; cycles in which it has none stay behind with a reason."""
@@ -163,7 +167,8 @@ class _Walk:
             self.numbers[DURATION] = self.knobs[duration_of(self.gait, k)]
         self.numbers[CLOCK] = self.clock
         system = held.ending(guard_of(self.gait, k))
-        longest = self.gait.longest if phase.ends is not None else float(np.max(self.numbers[DURATION])) * 1.01 + 1e-9
+        lasting = np.broadcast_to(self.numbers.get(DURATION, 0.0), (self.count,))[self.alive]
+        longest = self.gait.longest if phase.ends is not None else float(lasting.max()) * 1.01 + 1e-9
 
         def told(done: int, total: int) -> None:
             if progress is not None:
@@ -187,6 +192,7 @@ class _Walk:
             )  # fmt: skip
             status[go], times[go], ends[go] = batch.status, batch.t_end, batch.states
             why = {int(np.flatnonzero(go)[run]): f"cannot start: {text}" for run, text in batch.cases.refused.items()}
+        self.begun[self.alive] |= ~np.isin(np.arange(size), list(why))
         done = status == "terminal"
         how = {"finished": f"never ends within {longest:g} s", TOO_LITTLE: f"never ends: {TOO_LITTLE}"}
         for run in np.flatnonzero(~done):
@@ -230,7 +236,7 @@ class _Walk:
             for name, value in zip(self.gait.state_names, self.x.T, strict=False):
                 finals[name][self.alive] = value
             travel[self.alive] = np.array([self.numbers[name][self.alive] for name in self.gait.held(0).pins]).T
-        return Cycles(self.gait, self.begin, finals, self.durations, travel, self.ended, self.reason)
+        return Cycles(self.gait, self.begin, finals, self.durations, travel, self.ended, self.reason, self.begun)
 
     def _parameters(self, held: HeldSystem) -> np.ndarray:
         """Parameters of the system of a phase, a row for each cycle that still runs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ from saltus._content import equal_by_content
 from saltus._finite import as_float, is_finite
 from saltus._provenance import provenance_line
 from saltus._write import check_path, write
+from saltus.engine._refusals import tally
 from saltus.errors import InputError
 from saltus.gaits._map import MOST_CELLS
 from saltus.gaits._region import ATOL, LIMITED_SLIPPED, NO_START, OUTCOMES, RTOL, Judged, Trial, unit_of
@@ -79,7 +80,8 @@ class RecoverableIntervals:
     ``values`` are all starts in increasing order: those of the scan, where ``scanned``, and those that bracket the
     edges. ``outcome`` are places in `OUTCOMES`. ``slipped``, ``saturated`` and ``t_end`` (s) belong to every run.
     Values of the scan are ``resolution`` apart: a gap or an island that is narrower may be missed. ``origin`` is where
-    displacements are measured from: the target of the quantity, or the robot's own value of a parameter.
+    displacements are measured from: the target of the quantity, or the robot's own value of a parameter. ``reasons``
+    says why a start is none, by its place in ``values``.
     """
 
     system: HybridSystem
@@ -99,6 +101,7 @@ class RecoverableIntervals:
     target: dict[str, float]
     start: dict[str, float]
     origin: float
+    reasons: dict[int, str] = field(default_factory=dict)
 
     @property
     def returned(self) -> np.ndarray:
@@ -120,6 +123,11 @@ class RecoverableIntervals:
     def counts(self) -> dict[str, int]:
         """How many starts of the scan had each outcome that occurred."""
         return _counts(self.outcome[self.scanned])
+
+    @property
+    def reason_counts(self) -> dict[str, int]:
+        """How many starts of the scan are none for each kind of reason, the most frequent first."""
+        return tally(why for k, why in self.reasons.items() if self.scanned[k])
 
     @cached_property
     def intervals(self) -> tuple[Interval, ...]:
@@ -182,7 +190,7 @@ class RecoverableIntervals:
             "unit": self.unit, "span": list(self.span), "resolution": self.resolution, "tolerance": self.tolerance,
             "first_lost": None if lost is None else dict(vars(lost)), "largest_returning": self.largest_returning,
             "intervals": [one.to_dict() for one in self.intervals], "edges": [dict(vars(one)) for one in self.edges],
-            "outcomes": self.counts, "runs": self.runs, "origin": self.origin,
+            "outcomes": self.counts, "reasons": self.reason_counts, "runs": self.runs, "origin": self.origin,
             "within": dict(self.within), "target": dict(self.target), "start": dict(self.start),
         }  # fmt: skip
 
@@ -235,7 +243,9 @@ def recoverable_intervals(
     """From which values of one quantity a robot returns: a scan of the span, then bisection of every edge at once.
 
     Starts that return need not be one interval: those beyond a lost one may return again. A scan finds every gap that
-    is wider than the resolution, and may miss narrower ones.
+    is wider than the resolution, and may miss narrower ones. A start that is impossible, or a value beyond a bound of a
+    parameter, has the outcome "no start" and its reason in ``reasons``. It is an error, before any work, if no start of
+    the scan is possible.
 
     Parameters
     ----------
@@ -266,13 +276,20 @@ def recoverable_intervals(
     first lost at 1.043 rad: fell
     """
     trial = Trial.make(system, [name], controller, start, until, within, target, rtol, atol, method, threads)
-    values = _scan_values(*_span(system, name, span), resolution)
+    values = _scan_values(*_span(name, span), resolution)
     step = float(values[-1] - values[0]) / (len(values) - 1)
     width = FINE * step if tolerance is None else _positive("tolerance", tolerance)
     scan = trial.judge({name: values}, progress)
+    scan.check_any()
     parts = [(values, scan), *_bisect(trial, name, values, scan, width)]
     every = np.concatenate([part for part, _ in parts])
     order = np.argsort(every, kind="stable")
+
+    reasons: dict[int, str] = {}
+    places, first = np.argsort(order), 0
+    for part, made in parts:
+        reasons.update({int(places[first + run]): why for run, why in made.reasons.items()})
+        first += part.size
 
     def joined(what: str) -> np.ndarray:
         return np.concatenate([getattr(made, what) for _, made in parts])[order]
@@ -281,6 +298,7 @@ def recoverable_intervals(
         trial.system, scan.controller, trial.until, name, (float(values[0]), float(values[-1])), step, width,
         every[order], (np.arange(every.size) < len(values))[order], joined("outcome"), joined("slipped"),
         joined("saturated"), joined("t_end"), trial.within, trial.target, trial.start, _origin(trial, name, values),
+        dict(sorted(reasons.items())),
     )  # fmt: skip
 
 
@@ -305,7 +323,7 @@ def _bisect(
         made.append((middle, judged))
 
 
-def _span(system: HybridSystem, name: str, span: Any) -> tuple[float, float]:
+def _span(name: str, span: Any) -> tuple[float, float]:
     """The two ends of a span, checked."""
     try:
         low, high = span
@@ -316,9 +334,6 @@ def _span(system: HybridSystem, name: str, span: Any) -> tuple[float, float]:
             raise InputError(f"the span of {name} must be finite numbers, got {value!r}")
     if not low < high:
         raise InputError(f"the span of {name} must increase, got {low:g} to {high:g}")
-    if name in system.mechanism.parameters:
-        for value in (low, high):
-            system.mechanism.parameters[name].check(float(value))
     return float(low), float(high)
 
 

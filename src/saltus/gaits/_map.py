@@ -15,11 +15,12 @@ import xarray
 from saltus._content import equal_by_content
 from saltus._provenance import provenance_line
 from saltus._write import check_path, write
-from saltus.engine._refusals import Refusals, kinds_of, tally
+from saltus.engine._refusals import Refusals, kinds_of, none_of, tally
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._cycles import OPTIONS, Cycles, run_many
 from saltus.gaits._gait import Gait
 from saltus.gaits._plan import plan_of, robot_of
+from saltus.mechanism import Parameter
 
 # A map of more cells would not fit into the memory of most machines.
 MOST_CELLS = 20_000_000
@@ -211,6 +212,9 @@ def error_map(
 ) -> ErrorMap:
     """The error of one cycle over two quantities; a cell whose cycle cannot start has its reason.
 
+    Values beyond the bounds of a knob or of a parameter are such cells. It is an error, before any work, if no cycle
+    can start.
+
     Parameters
     ----------
     x, y
@@ -231,6 +235,7 @@ def error_map(
     count = shape[0] * shape[1]
     error, reason = np.full(count, np.nan), np.full(count, "", dtype=object)
     durations = {phase.name: np.full(count, np.nan) for phase in gait.phases}
+    begun = np.zeros(count, dtype=bool)
     robots, refusals = _robots(gait, grid, values)
     for k, (made, cells, of) in enumerate(robots):
         if made is None:
@@ -247,9 +252,11 @@ def error_map(
             starts = {name: np.full(len(cells), value) for name, value in gait.state().items() if name in gait.free}
         cycles: Cycles = run_many(made, starts, turned, threads=threads, progress=told, **options)
         error[cells] = np.where(cycles.good, cycles.error, np.nan)
-        reason[cells] = cycles.reason
+        reason[cells], begun[cells] = cycles.reason, cycles.begun
         for name, row in cycles.durations.items():
             durations[name][cells] = np.where(cycles.good, row, np.nan)
+    if not begun.any():
+        raise none_of("cycles can start", reason.tolist())
     return ErrorMap(
         gait, {n: float(v) for n, v in values.items() if n not in names}, names[0], axes[0], names[1], axes[1],
         error.reshape(shape), {name: row.reshape(shape) for name, row in durations.items()}, reason.reshape(shape),
@@ -295,9 +302,16 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
     if (np.diff(axis) <= 0).any():
         raise InputError(f"values of {name} must increase, got {axis[0]:g} to {axis[-1]:g}")
     if name in parameters:
-        for value in axis:
-            parameters[name].check(value)
+        check_any_allowed(parameters[name], axis)
     return axis
+
+
+def check_any_allowed(parameter: Parameter, values: np.ndarray) -> None:
+    """Refuse values of which not one is allowed."""
+    refusals = Refusals(values.size)
+    refusals.check(~parameter.allowed(values), lambda k: parameter.check(values[k]))
+    if refusals.refused.all():
+        raise none_of(f"values of {parameter.name} are allowed", list(refusals.reasons.values()))
 
 
 _Part = tuple[Gait | None, np.ndarray, tuple[float, float]]

@@ -22,11 +22,11 @@ from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
 from saltus.engine._cases import columns
 from saltus.engine._read_cases import follows
-from saltus.engine._refusals import Refusals, tally
+from saltus.engine._refusals import Refusals, none_of, tally
 from saltus.engine._simulate import _check_grips, _check_start, check_slips
-from saltus.engine._starts import wrong_starts
+from saltus.engine._starts import check_constants, wrong_starts
 from saltus.errors import InputError, unknown_name
-from saltus.gaits._map import MOST_CELLS, Axis
+from saltus.gaits._map import MOST_CELLS, Axis, check_any_allowed
 from saltus.hybrid import HybridSystem
 
 # What may become of a start. The first four are all of those that come back.
@@ -159,6 +159,9 @@ def region(
     Velocities that are neither varied nor given follow from the others where contacts tie them together: runs begin
     in the nearest state in which closed grips do not move and nothing on the ground slips, if there is one.
 
+    A start that is impossible, or a value beyond a bound of a parameter, has the outcome "no start" and its reason in
+    ``reasons``. It is an error, before any work, if no start is possible.
+
     A run is at the limit where an actuator is asked for more than its own limit, a number of the robot. A limit that a
     controller keeps by itself, as ``LQR(limit=20)`` does, is part of its law and does not count.
 
@@ -195,6 +198,7 @@ def region(
         random = np.random.default_rng(seed)
         points, shape = [random.uniform(axis[0], axis[-1], count) for axis in axes], None
     made = trial.judge(dict(zip((x[0], y[0]), points, strict=True)), progress)
+    made.check_any()
     return Region(
         trial.system, made.controller, trial.until, x[0], points[0], y[0], points[1], made.outcome, made.slipped,
         made.saturated, made.t_end, shape, trial.within, trial.target, trial.start, made.reasons,
@@ -212,6 +216,11 @@ class Judged:
     saturated: np.ndarray
     t_end: np.ndarray
     reasons: dict[int, str] = field(default_factory=dict)
+
+    def check_any(self) -> None:
+        """Refuse starts of which not one is possible: no run was made."""
+        if len(self.reasons) == self.outcome.size:
+            raise none_of("runs can start", list(self.reasons.values()))
 
 
 @equal_by_content
@@ -269,10 +278,8 @@ class Trial:
         """What becomes of runs that begin with these values."""
         system, count = self.system, len(next(iter(values.values())))
         parameters = {name: row for name, row in values.items() if name in system.mechanism.parameters}
-        p = np.tile(system.parameter_values, (count, 1))
-        for name, row in parameters.items():
-            p[:, list(system.mechanism.parameters).index(name)] = row
         refusals = Refusals(count)
+        p = self._parameter_rows(parameters, count, refusals)
         states = self._starts(values, parameters, count, refusals)
         if system.units or system.guards:
             wrong, gaps, own = wrong_starts(system, np.zeros(count), states, p)
@@ -296,6 +303,17 @@ class Trial:
         first = batch.cases.possible[0] if batch.begun.any() else 0
         return replace(made, controller=batch.cases.controls[first].name)
 
+    def _parameter_rows(self, given: Mapping[str, np.ndarray], count: int, refusals: Refusals) -> np.ndarray:
+        """Parameters of all runs; those that no robot has are refused, and the system's own are in their place."""
+        p, known = np.tile(self.system.parameter_values, (count, 1)), self.system.mechanism.parameters
+        for name, row in given.items():
+            refusals.check(~known[name].allowed(row), lambda k, name=name, row=row: known[name].check(row[k]))  # type: ignore[misc]
+            able = ~refusals.refused
+            p[able, list(known).index(name)] = row[able]
+        if given:
+            check_constants(self.system, p, refusals)
+        return p
+
     def _starts(
         self, values: Mapping[str, np.ndarray], parameters: Mapping[str, np.ndarray], count: int, refusals: Refusals
     ) -> np.ndarray:
@@ -304,17 +322,18 @@ class Trial:
         told = {name: row for name, row in values.items() if name not in parameters}
         if not set(told) <= set(system.state_names):  # readings are made into states one by one
             states = np.tile(system.state(self.start), (count, 1))
-            for run in range(count):
+            for run in np.flatnonzero(~refusals.refused).tolist():
                 found = refusals.attempt(
                     run, lambda run: self._of(parameters, run).state({**self.start, **_row(told, run)})
                 )
                 if found is not None:
                     states[run] = found
         else:
+            states = np.tile(system.state(self.start), (count, 1))
             if parameters and follows(system, self.start):
-                states = np.array([self._of(parameters, k).state(self.start) for k in range(count)])
-            else:
-                states = np.tile(system.state(self.start), (count, 1))
+                for run in np.flatnonzero(~refusals.refused).tolist():
+                    found = refusals.attempt(run, lambda run: self._of(parameters, run).state(self.start))
+                    states[run] = states[run] if found is None else found
             for name, row in told.items():
                 states[:, system.state_names.index(name)] = row
         keep = [name for name in system.mechanism.velocities if name in told or name in self.start]
@@ -398,8 +417,7 @@ def _axis(system: HybridSystem, name: str, values: Any) -> np.ndarray:
     if axis.ndim != 1 or axis.size < 2 or (np.diff(axis) <= 0).any() or not np.isfinite(axis).all():
         raise InputError(f"values of {name} must be at least two finite numbers that increase")
     if name in system.mechanism.parameters:
-        for value in axis:
-            system.mechanism.parameters[name].check(value)
+        check_any_allowed(system.mechanism.parameters[name], axis)
     return axis
 
 

@@ -11,6 +11,7 @@ from scipy.stats import qmc
 
 from saltus._content import equal_by_content
 from saltus.engine import Batch, simulate_many
+from saltus.engine._refusals import tally
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 
@@ -97,7 +98,12 @@ class Robustness:
         """How often it came to nothing: it fell, broke a rule while that bound, or could not start."""
         return float(np.mean(np.isnan(self.values)))
 
-    def to_dict(self) -> dict[str, float]:
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many mixes leave no start, for each kind of reason, the most frequent first."""
+        return tally(self.refused.values())
+
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         low, middle = np.quantile(np.nan_to_num(self.values, nan=0.0), (0.1, 0.5))
         return {
@@ -106,6 +112,7 @@ class Robustness:
             "kept": self.kept,
             "fell": self.fell,
             "not_started": len(self.refused),
+            "reasons": self.reasons,
             "nine_in_ten": float(low),
             "median": float(middle),
         }

@@ -102,7 +102,7 @@ def rates_figure(found: Comparison) -> Figure:
         for axes, task in zip(panels, TASKS, strict=True):
             for k, name in enumerate(CONTROLLERS):
                 found_rates = [found.rate(name, row, task) for row in rows]
-                at = [(j, one.interval) for j, one in enumerate(found_rates) if one is not None]
+                at = [(j, one.interval) for j, one in enumerate(found_rates) if one is not None and one.count]
                 if not at:
                     continue
                 y = np.array([j for j, _ in at]) + 0.15 * (k - 2)

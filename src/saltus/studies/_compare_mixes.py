@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from saltus.studies._compare_learning import Tables
 from saltus.studies._compare_runs import FORWARD, TASKS
 from saltus.studies._swing_mixes import SwingMixes
 from saltus.studies._swing_tasks import find_task, placed
-from saltus.studies._swing_trials import SwingTrials, fitted_energy, try_swings
+from saltus.studies._swing_trials import SwingTrials, fitted_energy, swing_trials
 
 # By how much the times of an impulse are off at most, as a share [yang2016, 7.3.3].
 # Shares of a begin that is nearly zero are nothing, so that it is also off by a time, s.
@@ -98,7 +99,10 @@ DISTURBANCES = (
 @equal_by_content
 @dataclass(frozen=True)
 class Rate:
-    """How often a controller did a task with something off, and how softly."""
+    """How often a controller did a task with something off, and how softly.
+
+    ``count`` are the mixes that could start; ``reasons`` says how many could not, for each kind of reason.
+    """
 
     controller: str
     disturbance: str
@@ -107,10 +111,13 @@ class Rate:
     count: int
     time: float
     residual: float
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def interval(self) -> tuple[float, float, float]:
         """The share, and the interval in which that of all mixes is, at 95 % [wilson1927]."""
+        if not self.count:
+            return math.nan, 0.0, 1.0
         return wilson_interval(self.good, self.count)
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +126,7 @@ class Rate:
         return {
             "controller": self.controller, "disturbance": self.disturbance, "task": self.task, "good": self.good,
             "count": self.count, "share": share, "interval": [low, high], "median_time": self.time,
-            "median_residual": self.residual,
+            "median_residual": self.residual, "reasons": dict(self.reasons),
         }  # fmt: skip
 
 
@@ -195,8 +202,10 @@ def rate(
         controller = make(what, mixes, task)
         if controller is None:
             return None
-        made.append(try_swings(robot, task, controller, mixes, limit=FORWARD if kicked else None))
+        made.append(swing_trials(robot, task, controller, mixes, limit=FORWARD if kicked else None))
     good = np.concatenate([one.success for one in made])
     values = {key: np.concatenate([getattr(one, key) for one in made])[good] for key in ("time", "residual")}
     median = {key: float(np.median(each)) if each.size else math.nan for key, each in values.items()}
-    return Rate(name, what.name, task, int(good.sum()), len(good), median["time"], median["residual"]), made
+    count, reasons = sum(one.count for one in made), sum((Counter(one.refusals) for one in made), Counter[str]())
+    found = Rate(name, what.name, task, int(good.sum()), count, median["time"], median["residual"], reasons)
+    return found, made

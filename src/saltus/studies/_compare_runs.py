@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from saltus.studies._compare_learning import FAR, NEAR, SPACING, UP, Impulses
 from saltus.studies._compare_torque import TorqueUse, torque_use
 from saltus.studies._swing_mixes import SwingMixes
 from saltus.studies._swing_tasks import _named, bar_parameters, ended_by_catch, find_task, hand_places, last_bar
-from saltus.studies._swing_trials import try_swings
+from saltus.studies._swing_trials import swing_trials
 from saltus.studies._swings import Swing, swings
 
 # How long swing-ups and swings may take, s; and an impulse, which has but one forward swing: whatever it comes to after
@@ -81,6 +81,8 @@ class Shown:
     def told(self) -> str:
         """What became of it, in words."""
         one = self.swing
+        if not self.run.status.good and not self.caught:
+            return f"not caught: {self.run.status.meaning} at {self.run.end_time:.4g} s"
         if one is None or not one.caught:
             return f"not caught within {self.run.end_time:g} s"
         if not self.caught:
@@ -110,14 +112,15 @@ def world_of(
 
 def shown(system: HybridSystem, controller: Any, until: float, mode: Mapping[str, str] | None = None) -> Shown:
     """Run until a little after the first catch."""
-    run = simulate(system, controller=controller, mode=mode, until=until, output_step=1e-3)
+    run = simulate(system, controller=controller, mode=mode, until=until, output_step=1e-3, raise_errors=False)
     swing = _first(run)
     if swing is not None and swing.caught:
         until = min(until, swing.start + swing.time + AFTER)
-        run = simulate(system, controller=controller, mode=mode, until=until, output_step=1e-3)
+        run = simulate(system, controller=controller, mode=mode, until=until, output_step=1e-3, raise_errors=False)
         swing = _first(run)
     begin, end = (None, None) if swing is None else (swing.start, swing.start + swing.time)
-    return Shown(run, swing, torque_use(run, begin, end))
+    lasted = run.end_time > run.start_time
+    return Shown(run, swing, torque_use(run, begin, end) if lasted else TorqueUse(*(0.0,) * len(fields(TorqueUse))))
 
 
 def _first(run: Trajectory) -> Swing | None:
@@ -194,7 +197,7 @@ def impulse_up(robot: str | HybridSystem, impulse: Impulse) -> Scope:
 def impulse_on_ladder(robot: str | HybridSystem, impulse: Impulse) -> Scope:
     """An impulse that is right for a swing, on a ladder: how many bars further it leads."""
     name, values = _named(robot)
-    run = simulate(put(name, ladder(SPACING, BARS), **values), controller=impulse, until=SHORT)
+    run = simulate(put(name, ladder(SPACING, BARS), **values), controller=impulse, until=SHORT, raise_errors=False)
     # hands begin on the first and the second bar, and may come back to them
     made = len({one.bar for one in swings(run) if one.bar is not None and one.bar > 1 and one.time <= FORWARD})
     return Scope(made >= BARS - 2, f"{made} of {BARS - 2} bars further")
@@ -202,18 +205,19 @@ def impulse_on_ladder(robot: str | HybridSystem, impulse: Impulse) -> Scope:
 
 def ladders(robot: str | HybridSystem, controller: Any, seed: int) -> Scope:
     """An even ladder, and uneven ones, with hands that close at once."""
-    even = try_swings(robot, "ladder", controller, SwingMixes.none(1), gripper=None, bars=BARS)
+    even = swing_trials(robot, "ladder", controller, SwingMixes.none(1), gripper=None, bars=BARS)
     mixes = SwingMixes.none(LADDERS, spacing=GAPS)
-    uneven = try_swings(robot, "ladder", controller, replace(mixes, seed=seed).held_out(), gripper=None, bars=BARS)
+    uneven = swing_trials(robot, "ladder", controller, replace(mixes, seed=seed).held_out(), gripper=None, bars=BARS)
     words = f"{BARS} bars {SPACING:g} m apart {'climbed' if even.good else 'not climbed'}; "
     words += f"{uneven.good} of {LADDERS} with gaps of {GAPS[0]:.2f} to {GAPS[1]:.2f} m"
+    words += "".join(f"; {n} cannot start: {why}" for one in (even, uneven) for why, n in one.refusals.items())
     return Scope(bool(even.good), words)
 
 
 def along_rope(robot: str | HybridSystem, controller: Any) -> Scope:
     """Hand over hand along a rope."""
     name, values = _named(robot)
-    run = simulate(put(name, rope(), **values), controller=controller, until=SHORT)
+    run = simulate(put(name, rope(), **values), controller=controller, until=SHORT, raise_errors=False)
     made = [swing for swing in swings(run) if swing.time > DROOP]
     good = [swing for swing in made if swing.caught]
     # the last one may be under way when time is up
@@ -237,6 +241,7 @@ def impulses_on_rope(robot: str | HybridSystem, impulses: Impulses, inverse: Any
             controller=asked.impulse(-SPACING, target),
             mode={"A": "closed", "B": "closed"},
             until=FORWARD,
+            raise_errors=False,
         )
         ends[target] = _held_at(run)
     near = system.values["capture"]

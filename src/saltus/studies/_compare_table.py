@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from saltus.studies._compare import CONTROLLERS, SHORT_NAMES, Comparison, mixes_for
@@ -18,6 +19,9 @@ COLUMNS = ("thesis | ours", "dynamic programming", "impulses", "energy, ours")
 USES = {"switches": "switches/s", "reversals": "reversals/s", "chatter": "chatter/s", "variation": "variation, N m/s"}
 
 SCOPES = ("swing-up", "ladder", "rope")
+
+# What is said of rates where no mix could start.
+NO_START = "no start"
 
 RATES_TITLE = "Caught of held-out mixes (how many), %, with 95 % intervals"
 
@@ -65,6 +69,12 @@ def rates(found: Comparison) -> Rows:
             rows.append((what.name, task, *("-" if one is None else _interval(one) for one in cells)))
     names = [f"{SHORT_NAMES[name]} ({mixes_for(name, found.mixes)})" for name in CONTROLLERS]
     return ("off", "task", *names), rows
+
+
+def reasons(found: Comparison) -> dict[str, int]:
+    """How many mixes of the rates could not start, for each kind of reason, the most frequent first."""
+    counts = sum((Counter(one.reasons) for one in found.rates), Counter[str]())
+    return dict(counts.most_common())
 
 
 def _cells(found: Comparison, row: str, told: Told) -> list[str]:
@@ -154,6 +164,8 @@ def _rate(what: Disturbance) -> Told:
         if one is None:
             return None
         note = timing_note(what, found.answers.get(name))
+        if not one.count:
+            return NO_START
         return f"{one.interval[0]:.1%}" + (f", but {note}" if note else "")
 
     return told
@@ -170,5 +182,7 @@ def _used(task: str, what: str) -> Told:
 
 
 def _interval(one: Rate) -> str:
+    if not one.count:
+        return NO_START
     share, low, high = (100 * part for part in one.interval)
     return f"{share:.1f} ({low:.0f}-{high:.0f})"

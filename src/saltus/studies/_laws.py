@@ -7,7 +7,17 @@ from typing import Any
 
 from saltus.contact import law_names
 from saltus.engine import Trajectory, simulate
+from saltus.engine._refusals import none_of
+from saltus.errors import SaltusError, UnknownName
 from saltus.hybrid import HybridSystem
+
+
+class LawRuns(dict[str, Trajectory]):
+    """Runs by their laws; ``reasons`` says of each law without a run why it has none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reasons: dict[str, str] = {}
 
 
 def compare_laws(
@@ -18,7 +28,7 @@ def compare_laws(
     parameters: Mapping[str, float] | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
-) -> dict[str, Trajectory]:
+) -> LawRuns:
     """The same run under the robot's own impact law and under each of some others (all).
 
     Runs are named by their laws with the coefficients that acted, ``newton:restitution=0.5``; that of the robot's
@@ -26,17 +36,34 @@ def compare_laws(
     where its own law has some of the same name, and else the law's defaults (see `HybridSystem.with_law`).
 
     ``progress`` is called before each run with how many are behind, and of how many. Other options are those of
-    `saltus.simulate`. Runs that fail come back with the status in which they ended.
+    `saltus.simulate`. Runs that fail come back with the status in which they ended. A law that cannot act, since a
+    coefficient is out of its range or since it cannot be compiled, spoils no other: its reason is in ``reasons``. It is
+    an error, before any work, if no law can act.
     """
     system = system.with_parameters(**(parameters or {}))
     wanted = law_names() if laws is None else list(laws)
-    changed = [system.with_law(text) for text in wanted]
-    systems = {f"own {laws_in_words(system)}": system} | {laws_in_words(one): one for one in changed}
-    runs: dict[str, Trajectory] = {}
-    for name, one in systems.items():
+    runs, own = LawRuns(), f"own {laws_in_words(system)}"
+    systems = {own: system}
+    for text in wanted:
+        try:
+            one = system.with_law(text)
+        except UnknownName:
+            raise
+        except SaltusError as error:
+            runs.reasons[text] = str(error)
+        else:
+            systems[laws_in_words(one)] = one
+    if wanted and len(runs.reasons) == len(set(wanted)):
+        raise none_of("laws can act", list(runs.reasons.values()))
+    for made, (name, one) in enumerate(systems.items()):
         if progress is not None:
-            progress(len(runs), len(systems))
-        runs[name] = simulate(one, start, raise_errors=False, **options)
+            progress(made, len(systems))
+        try:
+            runs[name] = simulate(one, start, raise_errors=False, **options)
+        except SaltusError as error:
+            if name == own:  # what its run refuses, each would
+                raise
+            runs.reasons[name] = str(error)
     return runs
 
 

@@ -14,7 +14,7 @@ from saltus.hybrid import HybridSystem
 from saltus.robots import find_robot
 from saltus.studies._swing_mixes import SwingMixes
 from saltus.studies._swing_tasks import BARS, TASKS, find_task, placed
-from saltus.studies._swing_trials import SwingTrials, TrialsInterrupted, fitted_energy, try_swings
+from saltus.studies._swing_trials import SwingTrials, TrialsInterrupted, fitted_energy, refuse_none, swing_trials
 
 # Where the centres of mass are that [yang2016] does not tell: in the middle of the links, or nearer to the elbow.
 CENTRES: Mapping[str, Mapping[str, float]] = {"mid": {}, "heavy": {"r1": 0.28, "r2": 0.12}}
@@ -66,6 +66,8 @@ def try_settings(
 ) -> dict[str, SwingTrials]:
     """Try every setting under the same mixes; the trials by the name of their setting.
 
+    A setting of which no mix leaves a possible start has trials that say why; it is an error if that is so for all.
+
     Parameters
     ----------
     settings
@@ -95,6 +97,7 @@ def try_settings(
         except TrialsInterrupted as stopped:
             raise TrialsInterrupted(str(stopped), stopped.batch, stopped.trials, made) from None
         done += under.count
+    refuse_none(made.values())
     return made
 
 
@@ -114,6 +117,6 @@ def _tried(
     task, motor = find_task(setting.task), MOTORS[setting.motor]
     energy = Energy(law=setting.law, tuned=setting.centres)
     fitted = fitted_energy(energy, placed(system, task, bars), mixes, motor, task.gripper)
-    made = try_swings(system, setting.task, fitted, mixes, motor=motor, bars=bars, progress=progress)
+    made = swing_trials(system, setting.task, fitted, mixes, motor=motor, bars=bars, progress=progress)
     about: dict[str, Any] = {name: value for name, value in asdict(setting).items() if name != "task"}
     return replace(made, about=about)

@@ -13,6 +13,7 @@ import numpy as np
 from saltus._content import equal_by_content
 from saltus.contact import Grip, World, ladder
 from saltus.control import Gripper
+from saltus.engine._refusals import Refusals
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Floating
@@ -163,8 +164,10 @@ def bar_parameters(places: np.ndarray) -> dict[str, np.ndarray]:
     return {f"bar{k}_{axis}": places[:, k, j] for k in range(places.shape[1]) for j, axis in enumerate("xy")}
 
 
-def given(system: HybridSystem, task: Task, mixes: SwingMixes, bars: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Parameters and starts of the runs of all mixes."""
+def given(
+    system: HybridSystem, task: Task, mixes: SwingMixes, bars: int, refusals: Refusals
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Parameters and starts of the runs of all mixes; those whose bars the robot cannot span are refused."""
     drawn, places = mixes.draw(), bars_of(task, mixes, bars)
     parameters = {_GAIN: system.values[_GAIN] * drawn["torque_gain"]}
     for name, parameter in system.mechanism.parameters.items():
@@ -174,14 +177,15 @@ def given(system: HybridSystem, task: Task, mixes: SwingMixes, bars: int) -> tup
             parameters[name] = system.values[name] + drawn["coulomb"]
         elif parameter.unit in _MASSES:
             parameters[name] = system.values[name] * drawn["mass"]
-    _check_gaps(system, mixes, places)
+    _check_gaps(system, places, refusals)
     held = 0 if task.name == "swing-up" else 1
     states = np.zeros((mixes.count, len(system.state_names)))
     states[:, :2] = places[:, held]
     if held:
         lengths = system.values["L1"], system.values["L2"]
-        for row, (x, y) in zip(states, places[:, 0] - places[:, 1], strict=True):
-            row[2:4] = _below(x, y, *lengths)
+        for k in np.flatnonzero(~refusals.refused).tolist():
+            x, y = (places[k, 0] - places[k, 1]).tolist()
+            states[k, 2:4] = _below(x, y, *lengths)
     return {**parameters, **bar_parameters(places)}, states
 
 
@@ -192,7 +196,7 @@ def _below(x: float, y: float, l1: float, l2: float) -> tuple[float, float]:
     return hanging(angle), elbow
 
 
-def _check_gaps(system: HybridSystem, mixes: SwingMixes, places: np.ndarray) -> None:
+def _check_gaps(system: HybridSystem, places: np.ndarray, refusals: Refusals) -> None:
     """Refuse gaps that both links do not span or, bent up to their stop, do not go into; and bars that overlap."""
     gaps = np.linalg.norm(np.diff(places, axis=1), axis=2)
     one, two, wide = system.values["L1"], system.values["L2"], 2 * system.values["bar_radius"]
@@ -203,11 +207,12 @@ def _check_gaps(system: HybridSystem, mixes: SwingMixes, places: np.ndarray) -> 
         (gaps <= wide, f"and bars are {wide:g} m thick"),
         (gaps < least, f"and hands of {system.name} stay at least {least:.4g} m apart"),
     ):
-        if wrong.any():
-            mix, gap = np.argwhere(wrong)[0]
-            raise InputError(
-                f"mix {mixes.numbers[int(mix)]}: bars {gap} and {gap + 1} are {gaps[mix, gap]:.4g} m apart, {words}"
-            )
+
+        def refuse(mix: int, wrong: np.ndarray = wrong, words: str = words) -> None:
+            gap = int(np.argmax(wrong[mix]))
+            raise InputError(f"bars {gap} and {gap + 1} are {gaps[mix, gap]:.4g} m apart, {words}")
+
+        refusals.check(wrong.any(axis=1), refuse)
 
 
 def hand_places(system: HybridSystem) -> Any:

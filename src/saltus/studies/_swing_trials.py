@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +13,9 @@ import numpy as np
 from saltus._content import equal_by_content
 from saltus.control import Energy, Gripper, Hardware, Motor
 from saltus.engine import Batch, Trajectory, simulate_many
-from saltus.engine._refusals import tally
+from saltus.engine._refusals import Impossible, Refusals, none_of, tally
 from saltus.engine._simulate import bind
-from saltus.errors import BatchInterrupted, InputError
+from saltus.errors import BatchInterrupted, InputError, SaltusError
 from saltus.hybrid import HybridSystem
 from saltus.studies._catches import CATCHES, Caught
 from saltus.studies._swing_mixes import SwingMixes
@@ -155,6 +155,7 @@ class SwingTrials:
             "share": rate,
             "interval": [low, high],
             "outcomes": dict(Counter(self.outcome.tolist())),
+            "reasons": self.refusals,
             "time": self.quantiles("time"),
             "residual": self.quantiles("residual"),
             "worst_residual": self.quantiles("worst_residual"),
@@ -211,6 +212,9 @@ def try_swings(
 ) -> SwingTrials:
     """Try a task once under each of many random mixes.
 
+    A mix that leaves no possible start has the outcome ``no start`` and its reason in ``batch.reasons``; the other
+    runs are, bit by bit, those without it. It is an error, before any work, if that is so for every mix.
+
     Sensors, motor and gripper stand between robot and controller, as `saltus.control.Hardware`, with noise of each
     run's own. Mixes of one seed are the same for all controllers, so that these can be compared run by run.
 
@@ -239,21 +243,47 @@ def try_swings(
     progress
         Called now and then with the number of runs made and that of all.
     """
+    made = swing_trials(
+        robot, task, controller, mixes, motor=motor, gripper=gripper, bars=bars, limit=limit, torques=torques,
+        rtol=rtol, atol=atol, threads=threads, progress=progress,
+    )  # fmt: skip
+    refuse_none([made])
+    return made
+
+
+def refuse_none(made: Iterable[SwingTrials]) -> None:
+    """Refuse trials where no mix of any of them leaves a possible start."""
+    trials = list(made)
+    if not any((one.outcome != "no start").any() for one in trials):
+        raise none_of("mixes can start", [text for one in trials for text in one.batch.cases.refused.values()])
+
+
+def swing_trials(
+    robot: str | HybridSystem,
+    task: str,
+    controller: Any,
+    mixes: SwingMixes | None,
+    *,
+    motor: Motor | None = None,
+    gripper: Gripper | str | None = _OF_TASK,
+    bars: int = BARS,
+    limit: float | None = None,
+    torques: bool = False,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SwingTrials:
+    """As `try_swings`, for one of several tasks: trials also where no mix leaves a possible start."""
     meant, mixes = find_task(task), SwingMixes() if mixes is None else mixes
     _check_parts(mixes, motor, gripper, limit)
     claws = meant.gripper if isinstance(gripper, str) else gripper
     system = placed(robot, meant, bars)
-    parameters, states = given(system, meant, mixes, bars)
-    controllers = _controllers(controller, system, meant, mixes, motor, claws, bars)
-    parts = {**mixes.parts, "motor": motor, "gripper": claws}
-    behind: Any = controllers
-    if any(part is not None for part in parts.values()):
-        behind = [
-            Hardware(one, **parts, seed=mixes.noise_seed(k)) for one, k in zip(controllers, mixes.numbers, strict=True)
-        ]
-    elif controllers and all(one is controllers[0] for one in controllers):
-        behind = controllers[0]
+    refusals = Refusals(mixes.count)
+    parameters, states = given(system, meant, mixes, bars, refusals)
+    controllers = _controllers(controller, system, meant, mixes, motor, claws, bars, refusals)
     ended = ended_by_catch(system, meant, claws)
+    behind = _behind(controllers, {**mixes.parts, "motor": motor, "gripper": claws}, mixes, refusals)
     options: dict[str, Any] = {
         "mode": open_hands(system, meant), "until": meant.limit if limit is None else float(limit), "rtol": rtol,
         "atol": atol, "events_kept": 0, "figures": CATCHES, "threads": threads, "progress": progress,
@@ -267,6 +297,21 @@ def try_swings(
         raise TrialsInterrupted(str(stopped), stopped.batch, _trials(meant, system, mixes, stopped.batch)) from None
     made = _trials(meant, system, mixes, batch)
     return replace(made, mean_torque=_mean_torques(batch, progress)) if torques else made
+
+
+def _behind(controllers: list[Any], parts: Mapping[str, Any], mixes: SwingMixes, refusals: Refusals) -> Any:
+    """Controllers behind the parts, where there are parts; one for all where all have the same."""
+    real = any(part is not None for part in parts.values())
+    if not real and not refusals.refused.any() and all(one is controllers[0] for one in controllers):
+        return controllers[0]
+    return [
+        Impossible(refusals.reasons[row])
+        if refusals.refused[row]
+        else Hardware(one, **parts, seed=mixes.noise_seed(number))
+        if real
+        else one
+        for row, (one, number) in enumerate(zip(controllers, mixes.numbers, strict=True))
+    ]
 
 
 def _until_done(
@@ -344,41 +389,55 @@ def _check_parts(mixes: Any, motor: Any, gripper: Any, limit: Any) -> None:
 
 
 def _controllers(
-    given_one: Any, system: HybridSystem, task: Task, mixes: SwingMixes, motor: Any, claws: Any, bars: int
-) -> list[Any]:
-    """The controller of each mix; the first is bound, so that one that does not fit is refused before any work."""
+    given_one: Any, system: HybridSystem, task: Task, mixes: SwingMixes, motor: Any, claws: Any, bars: int,
+    refusals: Refusals,
+) -> list[Any]:  # fmt: skip
+    """The controller of each mix; one for all is bound, so that it is refused before any work if it does not fit."""
     if isinstance(given_one, (str, bytes)):
         raise InputError(
             "a controller is an object, such as saltus.control.Energy(), or a function that makes one for each mix, "
             f"got {given_one!r}"
         )
     if given_one is None:
-        made = [fitted_energy(Energy(), system, mixes, motor, claws)] * mixes.count
+        one = fitted_energy(Energy(), system, mixes, motor, claws)
     elif hasattr(given_one, "bind") and not isinstance(given_one, type):
-        made = [given_one] * mixes.count
+        one = given_one
     elif callable(given_one) and not isinstance(given_one, type):
-        made = _made_for_each(given_one, system, mixes, bar_parameters(bars_of(task, mixes, bars, told=True)))
+        places = bar_parameters(bars_of(task, mixes, bars, told=True))
+        return _made_for_each(given_one, system, mixes, places, refusals)
     else:
         raise InputError(
             "a controller has a bind, as those of saltus.control have, or is a function (system, number) that makes "
             f"one for each mix; got {given_one!r}"
         )
-    bind(made[0], system)
-    return made
+    bind(one, system)
+    return [one] * mixes.count
 
 
 def _made_for_each(
-    make: Callable[[HybridSystem, int], Any], system: HybridSystem, mixes: SwingMixes, places: dict[str, np.ndarray]
-) -> list[Any]:
-    """What a function makes of the nominal robot among the bars of each mix, as they are told."""
-    made = []
-    for row, number in enumerate(mixes.numbers):
-        one = make(system.with_parameters(**{name: float(value[row]) for name, value in places.items()}), number)
-        if one is None or not hasattr(one, "bind") or isinstance(one, type):
+    make: Callable[[HybridSystem, int], Any], system: HybridSystem, mixes: SwingMixes, places: dict[str, np.ndarray],
+    refusals: Refusals,
+) -> list[Any]:  # fmt: skip
+    """What a function makes of the nominal robot among the bars of each mix; a mix for which it raises is refused."""
+
+    def one(row: int) -> Any:
+        own = {name: float(value[row]) for name, value in places.items()}
+        nominal = system.with_parameters(**own)
+        try:
+            return make(nominal, mixes.numbers[row])
+        except SaltusError:
+            raise
+        except Exception as error:
+            raise InputError(f"no controller was made for this mix: {error!r}") from error
+
+    made: list[Any] = [None] * mixes.count
+    for row in np.flatnonzero(~refusals.refused).tolist():
+        made[row] = refusals.attempt(row, one)
+        if not refusals.refused[row] and (not hasattr(made[row], "bind") or isinstance(made[row], type)):
             raise InputError(
-                f"the function (system, number) makes a controller for each mix; of mix {number} it gave {one!r}"
+                "the function (system, number) makes a controller for each mix; "
+                f"of mix {mixes.numbers[row]} it gave {made[row]!r}"
             )
-        made.append(one)
     return made
 
 

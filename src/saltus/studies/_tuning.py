@@ -15,7 +15,7 @@ from saltus.errors import BatchInterrupted, InputError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.studies._swing_mixes import SwingMixes
 from saltus.studies._swing_tasks import BARS, find_task, placed
-from saltus.studies._swing_trials import _OF_TASK, SwingTrials, fitted_energy, try_swings
+from saltus.studies._swing_trials import _OF_TASK, SwingTrials, fitted_energy, swing_trials, try_swings
 
 # A catch with this much kinetic energy left, J, counts as much as one at the end of the time.
 HARD = 5.0
@@ -136,23 +136,24 @@ def tune(
     _check(tasks, energy, mixes, held_out, candidates, seed)
     before, ranges = present_gains(energy), gain_ranges(gains, energy)
 
-    def tried(values: Mapping[str, float], under: SwingMixes) -> tuple[SwingTrials, ...]:
+    def tried(values: Mapping[str, float], under: SwingMixes, trials: Any) -> tuple[SwingTrials, ...]:
         made = []
         for name in tasks:
             claws = find_task(name).gripper if isinstance(gripper, str) else gripper
             fitted = fitted_energy(
                 with_gains(energy, values), placed(robot, find_task(name), bars), under, motor, claws
             )
-            made.append(try_swings(robot, name, fitted, under, motor=motor, gripper=claws, bars=bars))
+            made.append(trials(robot, name, fitted, under, motor=motor, gripper=claws, bars=bars))
         return tuple(made)
 
     start = {name: before[name] for name in ranges}
-    search = _Search(start, ranges, lambda values: tried(values, mixes), candidates, seed, progress)
+    search = _Search(start, ranges, lambda values: tried(values, mixes, try_swings), candidates, seed, progress)
     judged: list[tuple[SwingTrials, ...]] = []
     interrupted = search.run()
     if not interrupted and held_out:
         try:
-            judged = [tried(values, mixes.held_out(held_out)) for values in (search.best, start)]
+            # a search that is done is not lost to mixes that leave no possible start
+            judged = [tried(values, mixes.held_out(held_out), swing_trials) for values in (search.best, start)]
         except BatchInterrupted:
             judged, interrupted = [], True
     return Tuned(
