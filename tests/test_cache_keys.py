@@ -65,9 +65,9 @@ def modules():
 
 def mathematics(x):
     """What expressions and controllers may use of `math`, beyond what those of saltus do."""
-    first = math.tan(x) + math.log2(x) + math.log10(x) + math.log1p(x) + math.expm1(x) + math.erf(x)
+    first = math.tan(x) + math.log2(x) + math.log10(x) + math.log1p(x) + math.expm1(x) + math.erf(x) + math.erfc(x)
     second = math.sinh(x) + math.cosh(x) + math.tanh(x) + math.asinh(x) + math.acosh(x) + math.atanh(x)
-    whole = math.floor(x) + math.ceil(x) + math.trunc(x)
+    whole = math.floor(x) + math.ceil(x) + math.trunc(x) + math.gamma(x) + math.lgamma(x) + math.exp2(x)
     return first + second + whole + math.asin(x) + math.acos(x) + math.atan2(x, x) + where(x, x)
 
 
