@@ -533,8 +533,9 @@ class Entry(CFunc):  # type: ignore[type-arg]
                 with _call_types_remembered():
                     made = super()._compile_uncached()  # type: ignore[misc]
                 # code with addresses of this process in it, as of a large table, is of no use to another
-                if not made.library.has_dynamic_globals:
-                    self._cache.save_overload(signature, made)
+                if made.library.has_dynamic_globals:
+                    self._cache = NullCache()
+                self._cache.save_overload(signature, made)
         return made
 
     def _wait(self) -> None:
@@ -571,9 +572,11 @@ def compile_entry(function: Callable[..., Any], signature: Any, name: str, closu
     return entry
 
 
-# Machine code of functions by what these were made of, and what each of them was made of at last.
-_ENTRIES: dict[Any, dict[str | None, Entry]] = {}
+# Machine code of functions by what these were made of; it stays, for its address may be in use.
+_ENTRIES: dict[Any, dict[Any, Entry]] = {}
+# Of each function, what was found at last; and of those that cannot be compiled, what they were made of, and why not.
 _LAST: dict[Any, Entry] = {}
+_REFUSED: dict[Any, tuple[Closure, str]] = {}
 
 
 def entry_of(function: Callable[..., Any], signature: Any, name: str) -> Entry:
@@ -581,16 +584,26 @@ def entry_of(function: Callable[..., Any], signature: Any, name: str) -> Entry:
 
     A function changes where a value that it reads, or a function that it calls, is another one.
     """
-    last = _LAST.get((function, signature))
+    # signatures are constants of this file, and numba takes long to compare them
+    place = function, id(signature)
+    last = _LAST.get(place)
     if last is not None and last.closure.holds():
         return last
+    refused, why = _REFUSED.get(place, (None, ""))
+    if refused is not None and refused.holds():
+        raise CompileError(why)  # to find that out again takes as long as to compile
     closure = Closure(getattr(function, "py_func", function))
-    made, key = _ENTRIES.setdefault((function, signature), {}), _key_of(closure, signature)
-    if key is None or key not in made:
-        made[key] = compile_entry(function, signature, name, closure)
-    elif made[key].closure.digest == closure.digest:
-        made[key].closure = closure  # the same again, but in other places
-    _LAST[function, signature] = made[key]
+    made, key = _ENTRIES.setdefault(place, {}), _key_of(closure, signature)
+    if key is None:
+        key = f"unknown {len(made)}"
+    if key not in made:
+        try:
+            made[key] = compile_entry(function, signature, name, closure)
+        except CompileError as error:
+            _REFUSED[place] = closure, str(error)
+            raise
+    made[key].closure = closure  # the same values may be in other places
+    _LAST[place] = made[key]
     return made[key]
 
 

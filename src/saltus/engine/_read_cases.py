@@ -14,7 +14,7 @@ from saltus.engine._control import Control, ControlTable
 from saltus.engine._refusals import Refusals
 from saltus.engine._simulate import bind, check_controller, check_one_start
 from saltus.engine._starts import ask_controllers, check_constants, check_starts
-from saltus.errors import InputError, unknown_name
+from saltus.errors import CompileError, InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.hybrid._readings import reading_names
 
@@ -131,11 +131,13 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarra
         given = list(given)
         if any(item is None or isinstance(item, Mapping) for item in given):
             return given, later, len(given)
+    names = system.state_names
     try:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
+        if isinstance(given, list) and any(_is_row(item, len(names)) for item in given):
+            return given, later, len(given)  # those that are no states are refused one by one
         raise InputError(f"states of {system.name} must be numbers, a row for each run, got {given!r}") from None
-    names = system.state_names
     if array.ndim not in (1, 2) or array.shape[-1] != len(names):
         if array.shape == (0,):
             return [], np.zeros((0, len(names))), 0
@@ -144,6 +146,14 @@ def _read_states(system: HybridSystem, given: Any) -> tuple[list[Any], np.ndarra
             f"got an array of shape {array.shape}"
         )
     return ([], array[None], None) if array.ndim == 1 else ([], array, len(array))
+
+
+def _is_row(given: Any, size: int) -> bool:
+    """Whether something is so many numbers."""
+    try:
+        return np.shape(np.asarray(given, dtype=float)) == (size,)
+    except (TypeError, ValueError):
+        return False
 
 
 def follows(system: HybridSystem, given: Mapping[str, Any]) -> bool:
@@ -209,6 +219,8 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> S
             control = bind(one, cases.system)
             if control.lasting:
                 return Repeated(control, len(cases))
+        elif not refusals.refused.all():
+            _check_compiles(one, cases.of(int(np.argmin(refusals.refused))))
     else:
         table = _bind_alike(cases, controllers, refusals)
         if table is not None:
@@ -225,6 +237,16 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> S
                 bound[id(controller)] = control
         controls[run] = control
     return controls
+
+
+def _check_compiles(controller: Any, system: HybridSystem) -> None:
+    """Refuse for all what no run can have: a law that does not compile."""
+    try:
+        bind(controller, system)
+    except CompileError:
+        raise
+    except SaltusError:
+        pass  # the reason of some runs, or of all
 
 
 def _bind_alike(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> ControlTable | None:

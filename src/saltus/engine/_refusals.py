@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.errors import InputError, UnknownName
+from saltus.errors import InputError, SaltusError, UnknownName
 
 # A number that stands by itself, not a digit of a name such as theta1.
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
@@ -36,7 +36,7 @@ class Refusals:
             return action(run)
         except UnknownName as error:
             raise UnknownName(f"run {run}: {error}") from None
-        except InputError as error:
+        except SaltusError as error:
             self.refused[run], self.reasons[run] = True, str(error)
             return None
 
