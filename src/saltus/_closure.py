@@ -26,7 +26,7 @@ from numba.core.extending import _Intrinsic
 from numba.core.typing.templates import Signature, builtin_registry
 
 # Libraries whose versions are part of every key: what is found in them by its name counts by that name.
-LIBRARIES = ("ast", "builtins", "cmath", "enum", "llvmlite", "math", "numba", "numpy", "operator")
+LIBRARIES = ("_operator", "ast", "builtins", "cmath", "enum", "llvmlite", "math", "numba", "numpy", "operator")
 
 _LOAD_GLOBAL, _EXTENDED_ARG = dis.opmap["LOAD_GLOBAL"], dis.opmap["EXTENDED_ARG"]
 _LOAD_DEREF = dis.opmap["LOAD_DEREF"]
