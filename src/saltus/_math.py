@@ -726,7 +726,7 @@ def _log_gamma_above_zero(x):
     if x < 1.0:
         return _log_gamma_from_one(x) - log(x)
     if x < 2.0:
-        return _log_gamma_from_one(x - 1.0)
+        return _log_gamma_from_one(x - 1.0) + 0.0  # no negative zero
     if x < 3.0:
         return _log_gamma_from_one(x - 2.0) + log1p(x - 2.0)
     if x < 12.0:
