@@ -361,7 +361,7 @@ def test_another_value_of_what_a_function_reads_compiles_it_anew(kernel, monkeyp
 
 def test_a_function_that_cannot_be_compiled_is_tried_again_where_it_has_changed(monkeypatch):
     def kernel(t, x, u, p, out):
-        out[0] = LATER * t
+        out[0] = LATER * t  # noqa: F821 - it comes later
         return 0
 
     for _ in range(2):

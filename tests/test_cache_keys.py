@@ -340,39 +340,43 @@ def test_a_file_that_moves_takes_its_keys_along(package_copy):
     assert [new == old for new, old in zip(keys_in(package_copy), before, strict=True)] == [True, False, False]
 
 
-LAW = "def law(t, x, status, memory, p, data, piece, u, request):\n"
-CALLS = f"{LAW}    u[0] = f(x[0])\n    return 0\n"
+HEAD = "def law(t, x, status, memory, p, data, piece, u, request):\n"
+CALLS = f"{HEAD}    u[0] = f(x[0])\n    return 0\n"
 # Sources with VALUE in a place that bytecode does not show, and two things that may stand there.
 HIDDEN = {
     "options": (f"import numba\n@numba.njit(VALUE)\ndef f(x):\n    return x / (x - x)\n{CALLS}", "", "fastmath=True"),
     "error model": (
         f"import numba\n@numba.njit(error_model=VALUE)\ndef f(x):\n    return 1 / x\n{CALLS}", "'numpy'", "'python'",
     ),
-    "own or numba's": (f"{{}}\n@VALUE\ndef f(x):\n    return x\n{CALLS}".format(
-        "import numba\nfrom saltus._native import compiled"), "compiled", "numba.njit(error_model='numpy')"),
+    "own or numba's": (
+        f"import numba\nfrom saltus._native import compiled\n@VALUE\ndef f(x):\n    return x\n{CALLS}",
+        "compiled", "numba.njit(error_model='numpy')",
+    ),
     "signature": (f"import numba\n@numba.njit(VALUE)\ndef f(x):\n    return x\n{CALLS}", "'f8(f8)'", "'f8(f4)'"),
     "member": (
         "from enum import Enum\nclass Gain(Enum):\n    HIGH = VALUE\n"
-        f"{LAW}    u[0] = Gain.HIGH.value * x[0]\n    return 0\n", "1.0", "2.0",
+        f"{HEAD}    u[0] = Gain.HIGH.value * x[0]\n    return 0\n", "1.0", "2.0",
     ),
     "whole member": (
-        f"from enum import IntEnum\nclass Gain(IntEnum):\n    HIGH = VALUE\nG = Gain.HIGH\n{LAW}    u[0] = G\n    return 0\n",
+        "from enum import IntEnum\nclass Gain(IntEnum):\n    HIGH = VALUE\nG = Gain.HIGH\n"
+        f"{HEAD}    u[0] = G\n    return 0\n",
         "1", "2",
     ),
     "order of fields": (
-        f"from collections import namedtuple\nG = namedtuple('G', VALUE)(1.0, 2.0)\n{LAW}    u[0] = G.a\n    return 0\n",
+        "from collections import namedtuple\nG = namedtuple('G', VALUE)(1.0, 2.0)\n"
+        f"{HEAD}    u[0] = G.a\n    return 0\n",
         "'a b'", "'b a'",
     ),
-    "class": (f"class C:\n    A = VALUE\n{LAW}    u[0] = C.A\n    return 0\n", "1.0", "2.0"),
+    "class": (f"class C:\n    A = VALUE\n{HEAD}    u[0] = C.A\n    return 0\n", "1.0", "2.0"),
     "layout": (
         "import numpy as np\nA = np.array([[1.0, 2.0], [3.0, 4.0]], order=VALUE)\n"
-        f"{LAW}    u[0] = A.sum()\n    return 0\n", "'C'", "'F'",
+        f"{HEAD}    u[0] = A.sum()\n    return 0\n", "'C'", "'F'",
     ),
     "math in a cell": (
         "def make():\n    import math\n    def law(t, x, status, memory, p, data, piece, u, request):\n"
         "        u[0] = math.VALUE(x[0])\n        return 0\n    return law\nlaw = make()\n", "sin", "cos",
     ),
-    "text without a module": (f"{LAW}    u[0] = VALUE * x[0]\n    return 0\n", "1.0", "5.0"),
+    "text without a module": (f"{HEAD}    u[0] = VALUE * x[0]\n    return 0\n", "1.0", "5.0"),
     "of another text": (f"def f(x):\n    return VALUE * x\n{CALLS}", "1.0", "5.0"),
 }  # fmt: skip
 
@@ -405,14 +409,14 @@ UNKNOWN = {
     ),
     "a compiled class": (
         "import numba\nfrom numba.experimental import jitclass\n@jitclass([('a', numba.float64)])\nclass C:\n"
-        f"    def __init__(self, a):\n        self.a = a\n{LAW}    u[0] = C(x[0]).a\n    return 0\n"
+        f"    def __init__(self, a):\n        self.a = a\n{HEAD}    u[0] = C(x[0]).a\n    return 0\n"
     ),
     "a function of arrays": f"import numba\n@numba.vectorize\ndef f(x):\n    return x\n{CALLS}",
     "a function in C": f"import ctypes\nf = ctypes.CDLL(None).cos\n{CALLS}",
     "a module in a variable": f"import numpy\ndef f(x):\n    module = numpy\n    return module.sin(x)\n{CALLS}",
-    "an object": f"class C:\n    pass\nC.f = C()\n{LAW}    u[0] = C.f.a\n    return 0\n",
-    "a name that is not there": f"{LAW}    u[0] = nowhere\n    return 0\n",
-    "a list in itself": f"A = []\nA.append(A)\n{LAW}    u[0] = len(A)\n    return 0\n",
+    "an object": f"class C:\n    pass\nC.f = C()\n{HEAD}    u[0] = C.f.a\n    return 0\n",
+    "a name that is not there": f"{HEAD}    u[0] = nowhere\n    return 0\n",
+    "a list in itself": f"A = []\nA.append(A)\n{HEAD}    u[0] = len(A)\n    return 0\n",
 }
 
 
@@ -422,7 +426,7 @@ def test_what_cannot_be_followed_gives_no_key(name):
 
 
 def test_an_attribute_that_somebody_implements_for_numba_gives_no_key():
-    source = f"{LAW}    u[0] = x[0].attribute_for_a_test\n    return 0\n"
+    source = f"{HEAD}    u[0] = x[0].attribute_for_a_test\n    return 0\n"
     assert entry_key(made_of(source, ""), CONTROL) is not None
 
     @overload_attribute(types.Float, "attribute_for_a_test")
@@ -433,7 +437,7 @@ def test_an_attribute_that_somebody_implements_for_numba_gives_no_key():
 
 
 def test_a_library_function_that_somebody_else_implements_for_numba_gives_no_key():
-    source = f"import operator\n{LAW}    u[0] = operator.length_hint(x)\n    return 0\n"
+    source = f"import operator\n{HEAD}    u[0] = operator.length_hint(x)\n    return 0\n"
     assert entry_key(made_of(source, ""), CONTROL) is not None
 
     @overload(operator.length_hint)

@@ -253,8 +253,8 @@ class _Walk:
         """A class: of enumerations and named tuples their members, of others all they have."""
         self.add("class", thing.__qualname__)
         if isinstance(thing, enum.EnumMeta):
-            members = {name: member.value for name, member in thing.__members__.items()}
-            self.visit((thing.__bases__, members))
+            members: dict[str, Any] = dict(thing.__members__)
+            self.visit((thing.__bases__, {name: member.value for name, member in members.items()}))
         elif _is_named_tuple(thing):
             self.visit((thing._fields, thing._field_defaults))
         elif type(thing) is not type:  # such as numba's own classes of compiled methods

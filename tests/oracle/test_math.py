@@ -14,8 +14,8 @@ from numba.core.typing.mathdecl import registry as math_registry
 
 from saltus import _math
 from saltus._closure import own_math
-from saltus.errors import CompileError
 from saltus._native import DOUBLES, KERNEL, compile_entry, ctypes_entry, pointer_to
+from saltus.errors import CompileError
 
 RANDOM = np.random.default_rng(11)
 # Units in the last place from the C library, whose own error is below one. The error function sums up to forty terms.

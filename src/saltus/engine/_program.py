@@ -21,8 +21,8 @@ from saltus._native import (
     LAW,
     PART,
     compile_entry,
-    entry_of,
     ctypes_entry,
+    entry_of,
     in_any_order,
 )
 from saltus.contact import plastic
