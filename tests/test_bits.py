@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import saltus
-from saltus.control import PD, Reach, Schedule, Sine
+from saltus.control import PD, Compiled, Reach, Schedule, Sine
 from saltus.optimize import train_table
 from saltus.robots import find_robot, robot_names
 
@@ -74,12 +75,19 @@ def table():
     return hashlib.sha256(train_table(task).values.tobytes()).hexdigest()[:16]
 
 
+def special(t, x, status, memory, p, data, piece, u, request):
+    near, far = math.gamma(2.5 * t - 1.9987) * math.erfc(3.0 * t), math.exp2(t) * math.lgamma(0.1 + 19.0 * t)
+    u[0] = 0.01 * near + 0.1 * far + math.erf(t) * math.gamma(1.0 + 30.0 * t) * 1e-50
+    return 0
+
+
 CASES = {
     **{f"passive {name}": (passive, name) for name in robot_names() if "claptrap" not in name},
     "double pendulum, 60 s": (long_run,),
     "block, sine": (controlled, "block", Sine(amplitude=8.0)),
     "pendulum, PD": (controlled, "pendulum", PD(kp=5.0)),
     "hopper, steps": (controlled, "hopper", Schedule.steps([0.0, 0.05, 0.2], [3.0, -1.0, 0.5])),
+    "pendulum, special functions": (controlled, "pendulum", Compiled(special, period=1e-3)),
     "many runs": (many,),
     "lanes": (lanes,),
     "value table": (table,),

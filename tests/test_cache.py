@@ -1,5 +1,6 @@
 """The disk cache: never stale after an edit, whole or absent, and not needed."""
 
+import ctypes
 import os
 import pickle
 import re
@@ -11,15 +12,17 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
+import numpy as np
 import pytest
 from processors import environment
 
 import saltus
-from saltus import _cache
+from saltus import _cache, _native
 from saltus._cache import cache_folder
 from saltus._closure import closure_digest
-from saltus._native import CONTROL, compile_entry
-from saltus.errors import CacheWarning
+from saltus._native import CONTROL, KERNEL, compile_entry, compiled, ctypes_entry, entry_of, pointer_to
+from saltus.errors import CacheWarning, CompileError
 
 
 def copy_of_cache(folder, **how):
@@ -325,6 +328,125 @@ def test_functions_of_one_name_have_symbols_of_their_own():
     one, two = (compile_entry(made(value), CONTROL, "control-law") for value in (1.0, 2.0))
     symbols = [re.sub(r"B\d+v\d+", "", entry.native_name) for entry in (one, two)]
     assert symbols[0] != symbols[1]
+
+
+def value_of(function):
+    """What a kernel writes at t = 3, by the machine code that it has at this moment."""
+    entry, out = entry_of(function, KERNEL, function.__name__), np.zeros(1)
+    call = ctypes_entry(entry, ctypes.c_int32, [ctypes.c_double] + [ctypes.c_void_p] * 4)
+    assert call(3.0, 0, 0, 0, pointer_to(out)) == 0
+    return out[0]
+
+
+GAIN, TABLE = 1.0, np.ones(2)
+
+
+@numba.njit
+def by_numba(x):
+    return GAIN * x
+
+
+@compiled
+def by_saltus(x):
+    return GAIN * x
+
+
+def reads_a_number(t, x, u, p, out):
+    out[0] = GAIN * t
+    return 0
+
+
+def reads_a_table(t, x, u, p, out):
+    out[0] = TABLE[1] * t
+    return 0
+
+
+def calls_numba(t, x, u, p, out):
+    out[0] = by_numba(t)
+    return 0
+
+
+def calls_saltus(t, x, u, p, out):
+    out[0] = by_saltus(t)
+    return 0
+
+
+@pytest.mark.parametrize("kernel", [reads_a_number, reads_a_table, calls_numba, calls_saltus])
+def test_another_value_of_what_a_function_reads_compiles_it_anew(kernel, monkeypatch, tmp_path):
+    """As in a notebook, where a cell is run again; what is stored under each key is the code of that value."""
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))
+    seen = []
+    for gain in (1.0, 5.0, 1.0):
+        monkeypatch.setitem(globals(), "GAIN", gain)
+        TABLE[1] = gain
+        seen.append(value_of(kernel))
+    assert seen == [3.0, 15.0, 3.0]
+    assert len(list(tmp_path.glob("*.bin"))) == 2
+    assert entry_of(kernel, KERNEL, "again") is entry_of(kernel, KERNEL, "again")
+    # as in another process, which finds what is stored
+    _native._LAST.clear()
+    _native._ENTRIES.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_native.Entry, "_compile_uncached", lambda self: pytest.fail("compiled again"))
+        patch.setitem(globals(), "GAIN", 5.0)
+        TABLE[1] = 5.0
+        assert value_of(kernel) == 15.0
+
+
+def test_a_function_that_cannot_be_compiled_is_tried_again_where_it_has_changed(monkeypatch):
+    def kernel(t, x, u, p, out):
+        out[0] = LATER * t  # noqa: F821 - it comes later
+        return 0
+
+    for _ in range(2):
+        with pytest.raises(CompileError, match="LATER"):
+            value_of(kernel)
+    monkeypatch.setitem(globals(), "LATER", 2.0)
+    assert value_of(kernel) == 6.0
+
+
+def test_two_texts_of_one_name_are_two_functions():
+    def made(gain):
+        scope = {}
+        exec(f"def law(t, x, u, p, out):\n    out[0] = {gain} * t\n    return 0\n", scope)
+        return scope["law"]
+
+    assert [value_of(made(gain)) for gain in (1.0, 5.0)] == [3.0, 15.0]
+
+
+def test_code_with_an_address_of_its_process_is_not_stored(monkeypatch, tmp_path):
+    """Numba puts no more than a megabyte of a table into the code itself."""
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))
+    large = np.arange(200_000.0)
+
+    def kernel(t, x, u, p, out):
+        out[0] = large[int(t)]
+        return 0
+
+    assert value_of(kernel) == 3.0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("chosen", ["", "~nobody-has-this-name/cache"])
+def test_without_a_home_nothing_is_stored_and_that_is_said_once(monkeypatch, chosen):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setenv("SALTUS_CACHE", chosen)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(_cache, "_SAID", set())
+
+    def made(gain):
+        def kernel(t, x, u, p, out):
+            out[0] = gain * t
+            return 0
+
+        return kernel
+
+    with pytest.warns(CacheWarning, match="SALTUS_CACHE") as said:
+        assert [value_of(made(gain)) for gain in (1.25, 1.5)] == [3.75, 4.5]
+    assert len(said) == 1
 
 
 ELSEWHERE = """

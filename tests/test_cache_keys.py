@@ -13,6 +13,7 @@ import importlib
 import inspect
 import itertools
 import math
+import operator
 import os
 import pkgutil
 import shutil
@@ -24,6 +25,7 @@ from types import CodeType, FunctionType, ModuleType
 
 import pytest
 from numba import types
+from numba.extending import overload, overload_attribute
 
 import saltus
 from saltus import _native
@@ -66,9 +68,9 @@ def modules():
 
 def mathematics(x):
     """What expressions and controllers may use of `math`, beyond what those of saltus do."""
-    first = math.tan(x) + math.log2(x) + math.log10(x) + math.log1p(x) + math.expm1(x) + math.erf(x)
+    first = math.tan(x) + math.log2(x) + math.log10(x) + math.log1p(x) + math.expm1(x) + math.erf(x) + math.erfc(x)
     second = math.sinh(x) + math.cosh(x) + math.tanh(x) + math.asinh(x) + math.acosh(x) + math.atanh(x)
-    whole = math.floor(x) + math.ceil(x) + math.trunc(x)
+    whole = math.floor(x) + math.ceil(x) + math.trunc(x) + math.gamma(x) + math.lgamma(x) + math.exp2(x)
     return first + second + whole + math.asin(x) + math.acos(x) + math.atan2(x, x) + where(x, x)
 
 
@@ -370,3 +372,110 @@ def test_a_file_that_moves_takes_its_keys_along(package_copy):
     path.write_text(path.read_text().replace("half = 0.5 * z", "half = 0.5 * z + 0.0"))
     # the loop calls its parts by address, and has no sine of its own
     assert [new == old for new, old in zip(keys_in(package_copy), before, strict=True)] == [True, False, False]
+
+
+HEAD = "def law(t, x, status, memory, p, data, piece, u, request):\n"
+CALLS = f"{HEAD}    u[0] = f(x[0])\n    return 0\n"
+# Sources with VALUE in a place that bytecode does not show, and two things that may stand there.
+HIDDEN = {
+    "options": (f"import numba\n@numba.njit(VALUE)\ndef f(x):\n    return x / (x - x)\n{CALLS}", "", "fastmath=True"),
+    "error model": (
+        f"import numba\n@numba.njit(error_model=VALUE)\ndef f(x):\n    return 1 / x\n{CALLS}", "'numpy'", "'python'",
+    ),
+    "own or numba's": (
+        f"import numba\nfrom saltus._native import compiled\n@VALUE\ndef f(x):\n    return x\n{CALLS}",
+        "compiled", "numba.njit(error_model='numpy')",
+    ),
+    "signature": (f"import numba\n@numba.njit(VALUE)\ndef f(x):\n    return x\n{CALLS}", "'f8(f8)'", "'f8(f4)'"),
+    "member": (
+        "from enum import Enum\nclass Gain(Enum):\n    HIGH = VALUE\n"
+        f"{HEAD}    u[0] = Gain.HIGH.value * x[0]\n    return 0\n", "1.0", "2.0",
+    ),
+    "whole member": (
+        "from enum import IntEnum\nclass Gain(IntEnum):\n    HIGH = VALUE\nG = Gain.HIGH\n"
+        f"{HEAD}    u[0] = G\n    return 0\n",
+        "1", "2",
+    ),
+    "order of fields": (
+        "from collections import namedtuple\nG = namedtuple('G', VALUE)(1.0, 2.0)\n"
+        f"{HEAD}    u[0] = G.a\n    return 0\n",
+        "'a b'", "'b a'",
+    ),
+    "class": (f"class C:\n    A = VALUE\n{HEAD}    u[0] = C.A\n    return 0\n", "1.0", "2.0"),
+    "layout": (
+        "import numpy as np\nA = np.array([[1.0, 2.0], [3.0, 4.0]], order=VALUE)\n"
+        f"{HEAD}    u[0] = A.sum()\n    return 0\n", "'C'", "'F'",
+    ),
+    "math in a cell": (
+        "def make():\n    import math\n    def law(t, x, status, memory, p, data, piece, u, request):\n"
+        "        u[0] = math.VALUE(x[0])\n        return 0\n    return law\nlaw = make()\n", "sin", "cos",
+    ),
+    "text without a module": (f"{HEAD}    u[0] = VALUE * x[0]\n    return 0\n", "1.0", "5.0"),
+    "of another text": (f"def f(x):\n    return VALUE * x\n{CALLS}", "1.0", "5.0"),
+}  # fmt: skip
+
+
+def made_of(source, value):
+    """The law of a source, made as a notebook or a program makes it: its functions have no module."""
+    scope = {}
+    exec(source.replace("VALUE", value), scope)
+    return scope["law"]
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_is_not_in_the_bytecode_of_a_law_counts_too(name):
+    source, one, other = HIDDEN[name]
+    keys = [entry_key(made_of(source, value), CONTROL) for value in (one, one, other)]
+    assert None not in keys
+    assert keys[0] == keys[1] != keys[2]
+
+
+UNKNOWN = {
+    "a compiled C function, whose address is of one process": (
+        f"import numba\n@numba.cfunc('float64(float64)')\ndef f(x):\n    return x\n{CALLS}"
+    ),
+    "an implementation for numba": (
+        "from numba.extending import overload\ndef f(x):\n    pass\n@overload(f)\ndef _f(x):\n    return lambda x: x\n"
+        f"{CALLS}"
+    ),
+    "a function that numba may call": (
+        f"from numba.extending import register_jitable\n@register_jitable\ndef f(x):\n    return x\n{CALLS}"
+    ),
+    "a compiled class": (
+        "import numba\nfrom numba.experimental import jitclass\n@jitclass([('a', numba.float64)])\nclass C:\n"
+        f"    def __init__(self, a):\n        self.a = a\n{HEAD}    u[0] = C(x[0]).a\n    return 0\n"
+    ),
+    "a function of arrays": f"import numba\n@numba.vectorize\ndef f(x):\n    return x\n{CALLS}",
+    "a function in C": f"import ctypes\nf = ctypes.CDLL(None).cos\n{CALLS}",
+    "a module in a variable": f"import numpy\ndef f(x):\n    module = numpy\n    return module.sin(x)\n{CALLS}",
+    "an object": f"class C:\n    pass\nC.f = C()\n{HEAD}    u[0] = C.f.a\n    return 0\n",
+    "a name that is not there": f"{HEAD}    u[0] = nowhere\n    return 0\n",
+    "a list in itself": f"A = []\nA.append(A)\n{HEAD}    u[0] = len(A)\n    return 0\n",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_cannot_be_followed_gives_no_key(name):
+    assert entry_key(made_of(UNKNOWN[name], ""), CONTROL) is None
+
+
+def test_an_attribute_that_somebody_implements_for_numba_gives_no_key():
+    source = f"{HEAD}    u[0] = x[0].attribute_for_a_test\n    return 0\n"
+    assert entry_key(made_of(source, ""), CONTROL) is not None
+
+    @overload_attribute(types.Float, "attribute_for_a_test")
+    def attribute(x):
+        return lambda x: 2.0 * x
+
+    assert entry_key(made_of(source, ""), CONTROL) is None
+
+
+def test_a_library_function_that_somebody_else_implements_for_numba_gives_no_key():
+    source = f"import operator\n{HEAD}    u[0] = operator.length_hint(x)\n    return 0\n"
+    assert entry_key(made_of(source, ""), CONTROL) is not None
+
+    @overload(operator.length_hint)
+    def length_hint(x):
+        return lambda x: 3
+
+    assert entry_key(made_of(source, ""), CONTROL) is None

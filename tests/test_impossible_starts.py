@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saltus import Guard, robots, simulate, simulate_many
-from saltus.control import Constant
+from saltus.control import Compiled, Constant, Continuous, Schedule
 from saltus.engine import STATUSES
 from saltus.engine._cases import columns
 from saltus.engine._refusals import kinds_of, none_of, tally
-from saltus.errors import InputError
+from saltus.errors import CompileError, InputError, SaltusError
 
 BALL, PENDULUM = robots.bouncing_ball(), robots.double_pendulum()
 WATCHED = replace(PENDULUM, guards=(Guard("folded", PENDULUM.mechanism.q[1] + 3.0, "terminal", "down"),))
@@ -165,6 +166,64 @@ def test_controllers_refuse_their_own_runs():
     assert list(limits.reasons) == [1]
     with pytest.raises(InputError, match="run 1: a controller is"):  # a mistake of the caller, not of the run
         simulate_many(robot, controllers=[None, "hold"], until=0.01)
+
+
+def raises(t, x, status, memory, p, data, piece, u, request):
+    raise ValueError
+
+
+def pushes(t, x, status, memory, p, data, piece, u, request):
+    u[0] = 0.125
+    return 0
+
+
+CANNOT_BE_BOUND = {
+    "raises": (Compiled(raises), "compiled code cannot raise"),
+    "no function": (Compiled(3), "what is compiled is a function, got 3"),
+    "data": (Compiled(pushes, data=["a"]), "data of a controller are numbers in a row"),
+    "no row": (Compiled(pushes, data=5.0), "data of a controller are numbers in a row"),
+    "breaks": (Compiled(pushes, breaks="ab"), "breaks of a controller are numbers in a row"),
+    "memory": (Compiled(pushes, memory=-1), "memory of a controller is a number of places, got -1"),
+    "breaks of Python": (Continuous(lambda *given: 0.0, breaks=["a"]), "breaks of a controller are numbers in a row"),
+    "requests": (Schedule([0.0], [[1.0]], requests=5), "requests are a list of what grips do"),
+    "array of requests": (Schedule([0.0], [[1.0]], requests=np.array([])), "requests are a list of what grips do"),
+    "no requests": (Schedule([0.0], [[1.0]], requests=[5]), "requests are a list of what grips do"),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT_BE_BOUND)
+def test_a_controller_that_cannot_be_bound_is_the_reason_of_its_run(name):
+    controller, why = CANNOT_BE_BOUND[name]
+    robot = robots.pendulum()
+    batch = simulate_many(robot, controllers=[controller, None], until=0.01)
+    assert batch.status.tolist() == ["not_started", "finished"]
+    assert why in batch.reasons[0]
+    with pytest.raises(SaltusError, match=re.escape(why)):
+        simulate(robot, controller=controller, until=0.01)
+    # what is given for all is an error
+    with pytest.raises(SaltusError, match=re.escape(why)):
+        simulate_many(robot, controllers=controller, until=0.01)
+
+
+def test_a_law_that_does_not_compile_is_an_error_where_it_is_for_all():
+    with pytest.raises(CompileError, match="compiled code cannot raise"):
+        simulate_many(robots.hopper(), controllers=Compiled(raises), parameters={"tau_max": [9.0, 4.0]}, until=0.01)
+
+
+@pytest.mark.parametrize("odd", [[0.1, 0.0], ["a", 0.0, 0.0, 0.0], "state", 3.0, [[0.1, 0.0, 0.0, 0.0]]])
+def test_a_state_of_the_wrong_length_is_the_reason_of_its_run(odd):
+    states = [[0.1, 0.0, 0.0, 0.0], [0.2, 0.0, 0.5, 0.0]]
+    batch = simulate_many(PENDULUM, [states[0], odd, states[1]], until=0.1)
+    assert list(batch.reasons) == [1]
+    with pytest.raises(InputError) as alone:
+        simulate(PENDULUM, odd, until=0.1)
+    assert batch.reasons[1] == str(alone.value)
+    assert_same_rows(batch, [0, 2], simulate_many(PENDULUM, states, until=0.1))
+
+
+def test_states_of_which_none_fits_are_an_error():
+    with pytest.raises(InputError, match="states of double_pendulum"):
+        simulate_many(PENDULUM, [[0.1, 0.0], [0.1, 0.0, 0.5]], until=0.1)
 
 
 def test_a_python_function_runs_for_those_that_start():

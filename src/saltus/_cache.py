@@ -44,7 +44,20 @@ _SAID: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """Where compiled code is stored: ``SALTUS_CACHE`` or the user's cache folder."""
+    """Where compiled code is stored: ``SALTUS_CACHE`` or the user's cache folder; nowhere if the user has no home."""
+    try:
+        return _chosen_folder()
+    except RuntimeError as error:
+        # of the same kind as a folder that cannot be written, so that it is said once
+        _say_once(
+            "write",
+            f"machine code is not stored ({error}); saltus runs, and compiles again next time. Set SALTUS_CACHE to a "
+            "folder that can be written",
+        )
+        return Path(os.devnull) / "saltus"
+
+
+def _chosen_folder() -> Path:
     # a variable that is set to nothing is not set
     chosen = os.environ.get("SALTUS_CACHE")
     if chosen:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from functools import lru_cache, partial
 from types import CellType, FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
@@ -22,8 +23,8 @@ from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from saltus._cache import DiskCache
-from saltus._closure import closure_digest, code_key, own_math
-from saltus.errors import CompileError
+from saltus._closure import Closure, code_key, own_math
+from saltus.errors import CompileError, InputError
 
 DOUBLES = types.CPointer(types.float64)
 FLOATS = types.CPointer(types.float32)
@@ -70,6 +71,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     In compiled code `math` is `saltus._math`, whose functions have the same bits on every processor.
     """
     dispatcher = numba.njit(**OPTIONS)(function)
+    dispatcher.of_saltus = True
     _only_for_linking(dispatcher)
     return dispatcher
 
@@ -453,8 +455,31 @@ def _how() -> str:
 
 def entry_key(function: Callable[..., Any], signature: Any) -> str | None:
     """Key of the machine code of a function: what it is made of, and how; None where that cannot be known."""
-    digest = closure_digest(function)
-    return None if digest is None else f"{digest}:{signature}:{_how()}"
+    return _key_of(Closure(function), signature)
+
+
+def _key_of(closure: Closure, signature: Any) -> str | None:
+    return None if closure.digest is None else f"{closure.digest}:{signature}:{_how()}"
+
+
+# What each function of a user that numba has compiled was made of then.
+_MADE_OF: WeakKeyDictionary[Any, Closure] = WeakKeyDictionary()
+
+
+def _forget_old_code(closure: Closure) -> None:
+    """Let numba compile those functions anew that read other values now than when it compiled them.
+
+    Numba compiles a function once, and takes it to be the same for ever.
+    """
+    for dispatcher in closure.dispatchers:
+        now, before = Closure(dispatcher), _MADE_OF.get(dispatcher)
+        same = before is not None and now.digest == before.digest and (now.digest is not None or before.holds())
+        if dispatcher.overloads and not same:
+            if dispatcher._can_compile:
+                dispatcher._reset_overloads()
+            else:
+                dispatcher.recompile()
+        _MADE_OF[dispatcher] = now
 
 
 _CALL_TYPES: dict[tuple[Any, ...], Any] = {}
@@ -485,9 +510,10 @@ def _call_types_remembered() -> Iterator[None]:
 class Entry(CFunc):  # type: ignore[type-arg]
     """A compiled C function, loaded from the cache where all that it is made of is known."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any, name: str):
+    def __init__(self, function: Callable[..., Any], signature: Any, name: str, closure: Closure | None = None):
         function = getattr(function, "py_func", function)
-        self.key = entry_key(function, signature)
+        self.closure = Closure(function) if closure is None else closure
+        self.key = _key_of(self.closure, signature)
         # Numba numbers functions of one name in each process from the start, so that two of them from the cache,
         # compiled by two processes, may have the same symbol: the second would be taken for the first.
         own = "" if self.key is None else hashlib.sha256(self.key.encode()).hexdigest()[:16]
@@ -503,8 +529,12 @@ class Entry(CFunc):  # type: ignore[type-arg]
             made = self._cache.load_overload(signature, target)
             if made is None:
                 _TELL.get()(self._told)
+                _forget_old_code(self.closure)
                 with _call_types_remembered():
                     made = super()._compile_uncached()  # type: ignore[misc]
+                # code with addresses of this process in it, as of a large table, is of no use to another
+                if made.library.has_dynamic_globals:
+                    self._cache = NullCache()
                 self._cache.save_overload(signature, made)
         return made
 
@@ -519,19 +549,62 @@ class Entry(CFunc):  # type: ignore[type-arg]
         return int(self.address or 0)
 
 
-def compile_entry(function: Callable[..., Any], signature: Any, name: str) -> Entry:
+def compile_entry(function: Callable[..., Any], signature: Any, name: str, closure: Closure | None = None) -> Entry:
     """Compile a function to a C entry point, through the cache where all that it is made of is known.
 
     The result must be kept alive as long as its address is in use.
     """
+    if not isinstance(getattr(function, "py_func", function), FunctionType):
+        raise InputError(f"cannot compile {name!r}: what is compiled is a function, got {function!r}")
     if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
         raise CompileError(f"cannot compile {name!r}: compiled code cannot raise; return 1 to say that it failed")
-    entry = Entry(function, signature, name)
+    entry = Entry(function, signature, name, closure)
+    if entry.closure.missing:
+        missing = ", ".join(f"math.{one}" for one in entry.closure.missing)
+        raise CompileError(
+            f"cannot compile {name!r}: {missing} would differ from processor to processor; use functions that compiled "
+            "code has: those of saltus._math"
+        )
     try:
         entry.compile()
     except (NumbaError, TypeError) as error:
         raise CompileError(f"cannot compile {name!r} to machine code: {error}") from error
     return entry
+
+
+# Machine code of functions by what these were made of; it stays, for its address may be in use.
+_ENTRIES: dict[Any, dict[Any, Entry]] = {}
+# Of each function, what was found at last; and of those that cannot be compiled, what they were made of, and why not.
+_LAST: dict[Any, Entry] = {}
+_REFUSED: dict[Any, tuple[Closure, str]] = {}
+
+
+def entry_of(function: Callable[..., Any], signature: Any, name: str) -> Entry:
+    """The machine code of a function that is called again and again: compiled once, and anew where it has changed.
+
+    A function changes where a value that it reads, or a function that it calls, is another one.
+    """
+    # signatures are constants of this file, and numba takes long to compare them
+    place = function, id(signature)
+    last = _LAST.get(place)
+    if last is not None and last.closure.holds():
+        return last
+    refused, why = _REFUSED.get(place, (None, ""))
+    if refused is not None and refused.holds():
+        raise CompileError(why)  # to find that out again takes as long as to compile
+    closure = Closure(getattr(function, "py_func", function))
+    made, key = _ENTRIES.setdefault(place, {}), _key_of(closure, signature)
+    if key is None:
+        key = f"unknown {len(made)}"
+    if key not in made:
+        try:
+            made[key] = compile_entry(function, signature, name, closure)
+        except CompileError as error:
+            _REFUSED[place] = closure, str(error)
+            raise
+    made[key].closure = closure  # the same values may be in other places
+    _LAST[place] = made[key]
+    return made[key]
 
 
 def double_bits(bits: int) -> float:

@@ -46,7 +46,7 @@ class Continuous:
 
     def bind(self, system: HybridSystem) -> Control:
         control = python_control(self.function, system, CONTINUOUS, 0.0, 0)
-        control.breaks = np.asarray(self.breaks, dtype=float)
+        control.breaks = _row("breaks", self.breaks)
         return control
 
 
@@ -66,8 +66,10 @@ class Compiled:
     memory: int = 8
 
     def bind(self, system: HybridSystem) -> Control:
-        named = _numbered(len(self.data))
-        return bind_compiled(self.law, self.data, self.period, self.breaks, self.memory, parameters=named)
+        if not isinstance(self.memory, int) or self.memory < 0:
+            raise InputError(f"memory of a controller is a number of places, got {self.memory!r}")
+        data = _row("data", self.data)
+        return bind_compiled(self.law, data, self.period, self.breaks, self.memory, parameters=_numbered(data.size))
 
 
 @lru_cache(maxsize=16)
@@ -88,10 +90,21 @@ def bind_compiled(
     return compiled_control(
         law,
         kind=CONTINUOUS if period is None else SAMPLED,
-        data=np.asarray(data, dtype=float),
+        data=_row("data", data),
         memory=np.zeros(memory),
-        breaks=np.asarray(breaks, dtype=float),
+        breaks=_row("breaks", breaks),
         period=0.0 if period is None else check_period(period),
         parameters=tuple(parameters),
         name=name or getattr(law, "__name__", "compiled"),
     )
+
+
+def _row(name: str, given: Any) -> np.ndarray:
+    """Numbers of a controller, as a row."""
+    try:
+        row = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        row = np.zeros((0, 0))
+    if row.ndim != 1:
+        raise InputError(f"{name} of a controller are numbers in a row, such as [1.0, 2.5], got {given!r}")
+    return row

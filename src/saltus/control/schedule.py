@@ -132,6 +132,11 @@ class Schedule:
         return ControlTable(control, data[which], starts[which]), doubtful
 
     def _table(self, system: HybridSystem) -> tuple[np.ndarray, np.ndarray]:
+        if not isinstance(self.requests, (list, tuple)) or not all(isinstance(one, Mapping) for one in self.requests):
+            raise InputError(
+                "schedule: requests are a list of what grips do from each start on, such as {'A': 'close'}, got "
+                f"{self.requests!r}"
+            )
         names = list(system.mechanism.actuators)
         if not names and not self.requests:
             raise InputError(f"{system.name} has no actuators, so it takes no schedule but one of requests to grips")
@@ -187,7 +192,7 @@ def _data(starts: np.ndarray, table: np.ndarray, wishes: np.ndarray) -> np.ndarr
 
 def _alike(schedules: Sequence[Schedule], actuators: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Starts, and coefficients by actuator, piece and power, of schedules of one shape without requests."""
-    if any(len(schedule.requests) for schedule in schedules):
+    if any(not isinstance(schedule.requests, (list, tuple)) or schedule.requests for schedule in schedules):
         return None
     try:
         starts = np.array([schedule.starts for schedule in schedules], dtype=float)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus._native import CONTROL, compile_entry, compiled
+from saltus._native import CONTROL, compiled, entry_of
 from saltus.contact import GRIP
 from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
@@ -192,15 +192,9 @@ class Mode(Mapping[str, str]):
         return self._system.mode_name(list(self._statuses))
 
 
-_COMPILED: dict[Any, Any] = {}
-
-
 def compiled_control(law: Callable[..., Any], **fields: Any) -> Control:
     """A controller written in the compiled subset: ``law(t, x, status, memory, p, data, piece, u, request)``."""
-    if law not in _COMPILED:
-        name = f"control-{getattr(law, '__name__', 'law')}"
-        _COMPILED[law] = compile_entry(law, CONTROL, name)
-    entry = _COMPILED[law]
+    entry = entry_of(law, CONTROL, f"control-{getattr(law, '__name__', 'law')}")
     return Control(address=entry.place, alive=entry, **fields)
 
 
@@ -219,7 +213,7 @@ def seeing(law: Callable[..., Any], system: HybridSystem, name: str, expression:
             look(t, x, u, p, memory)
             return decide(t, x, status, memory, p, data, piece, u, request)
 
-        _COMPILED[seen] = compile_entry(seen, CONTROL, f"control-{name}")
+        entry_of(seen, CONTROL, f"control-{name}")
         return seen
 
     made: Callable[..., Any] = system.once(f"control {name} of {expression}", make)

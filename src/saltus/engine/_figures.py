@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from saltus._content import equal_by_content
-from saltus._native import FIGURES, Entry, compile_entry
+from saltus._native import FIGURES, Entry, ctypes_entry, entry_of, pointer_to
 from saltus.engine import _layout as L
 from saltus.engine._cases import columns
 from saltus.errors import InputError
@@ -20,7 +21,7 @@ from saltus.hybrid import HybridSystem
 if TYPE_CHECKING:
     from saltus.engine._trajectory import Trajectory
 
-_COMPILED: dict[Any, Entry] = {}
+_CALLED = [ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4, ctypes.c_int64, *[ctypes.c_void_p] * 2]
 
 
 @equal_by_content
@@ -52,19 +53,26 @@ class Figures:
         object.__setattr__(self, "names", tuple(names))
 
     def __call__(self, run: Trajectory) -> dict[str, float | None]:
-        """The figures of one run."""
+        """The figures of one run, by the machine code that many runs call."""
         nunit, nx = len(run.system.units), len(run.system.state_names)
-        p, out = run.system.parameter_values, np.zeros(self.size)
-        ends = [run.x[0], run.x[-1]], [run.arc_statuses[0], run.arc_statuses[-1]]
-        failed = self.law(0, run.start_time, ends[0][0], ends[0][0], np.zeros(nunit), np.zeros(nunit), -1, p, out)
+        entry = self.entry()
+        function, out = ctypes_entry(entry, ctypes.c_int32, _CALLED), np.zeros(self.size)
+        p, idle = _numbers(run.system.parameter_values), np.zeros(nunit)
+
+        def call(moment: int, t: float, before: Any, after: Any, old: Any, new: Any, guard: int) -> int:
+            seen = [_numbers(values) for values in (before, after, old, new)]
+            places = [pointer_to(array) for array in (*seen, p, out)]
+            return int(function(moment, t, *places[:4], guard, *places[4:]))
+
+        failed = call(0, run.start_time, run.x[0], run.x[0], idle, idle, -1)
         for row in run.event_rows:
             before, statuses = L.E_VECTORS, len(row) - 2 * nunit
             after = before + nx + 3
-            failed |= self.law(
+            failed |= call(
                 1, row[L.E_TIME], row[before : before + nx], row[after : after + nx],
-                row[statuses : statuses + nunit], row[statuses + nunit :], int(row[L.E_GUARD]), p, out,
+                row[statuses : statuses + nunit], row[statuses + nunit :], int(row[L.E_GUARD]),
             )  # fmt: skip
-        failed |= self.law(2, run.end_time, ends[0][1], ends[0][1], ends[1][1], ends[1][1], -1, p, out)
+        failed |= call(2, run.end_time, run.x[-1], run.x[-1], run.arc_statuses[-1], run.arc_statuses[-1], -1)
         found = dict(zip(self.names, out.tolist(), strict=False))
         return {name: None if failed or math.isnan(value) else value for name, value in found.items()}
 
@@ -75,10 +83,12 @@ class Figures:
 
     def entry(self) -> Entry:
         """The law as machine code."""
-        if self.law not in _COMPILED:
-            name = f"figures-{getattr(self.law, '__name__', 'law')}"
-            _COMPILED[self.law] = compile_entry(self.law, FIGURES, name)
-        return _COMPILED[self.law]
+        return entry_of(self.law, FIGURES, f"figures-{getattr(self.law, '__name__', 'law')}")
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Values side by side, as machine code reads them."""
+    return np.ascontiguousarray(values, dtype=float)
 
 
 def expressions_of(system: HybridSystem, given: Mapping[str, Any]) -> Any:

@@ -22,6 +22,7 @@ from saltus._native import (
     PART,
     compile_entry,
     ctypes_entry,
+    entry_of,
     in_any_order,
 )
 from saltus.contact import plastic
@@ -267,18 +268,12 @@ def derivative_sources(system: HybridSystem) -> dict[str, str]:
     }
 
 
-_LAWS: dict[Any, Any] = {}
-
-
 def law_address(law: Any, *, in_space: bool = False) -> int:
     """Where a law's machine code is."""
     impulse = law.impulse_in_space if in_space else law.impulse
     if impulse is None:
         raise InputError(f"law {law.name} is for contacts in the plane; those in space need its impulse_in_space")
-    if impulse not in _LAWS:
-        name = f"law-{law.name}" + ("-in-space" if in_space else "")
-        _LAWS[impulse] = compile_entry(impulse, LAW, name)
-    return int(_LAWS[impulse].place)
+    return entry_of(impulse, LAW, f"law-{law.name}" + ("-in-space" if in_space else "")).place
 
 
 def arenas(

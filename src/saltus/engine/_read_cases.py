@@ -14,7 +14,7 @@ from saltus.engine._control import Control, ControlTable
 from saltus.engine._refusals import Refusals
 from saltus.engine._simulate import bind, check_controller, check_one_start
 from saltus.engine._starts import ask_controllers, check_constants, check_starts
-from saltus.errors import InputError, unknown_name
+from saltus.errors import CompileError, InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.hybrid._readings import reading_names
 
@@ -221,6 +221,8 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> S
             control = bind(one, cases.system)
             if control.lasting:
                 return Repeated(control, len(cases))
+        elif not refusals.refused.all():
+            _check_compiles(one, cases.of(int(np.argmin(refusals.refused))))
     else:
         table = _bind_alike(cases, controllers, refusals)
         if table is not None:
@@ -237,6 +239,16 @@ def _bind_all(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> S
                 bound[id(controller)] = control
         controls[run] = control
     return controls
+
+
+def _check_compiles(controller: Any, system: HybridSystem) -> None:
+    """Refuse for all what no run can have: a law that does not compile."""
+    try:
+        bind(controller, system)
+    except CompileError:
+        raise
+    except SaltusError:
+        pass  # the reason of some runs, or of all
 
 
 def _bind_alike(cases: Cases, controllers: Sequence[Any], refusals: Refusals) -> ControlTable | None:
