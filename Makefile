@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: demo test test-bits test-processors check bench format clean
+.PHONY: demo test test-bits test-processors check bench mutants verify verify-sample format clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,19 @@ check: $(READY)
 
 bench: $(BENCH_READY)
 	$(BIN)/python benchmarks/run.py
+
+# Faults put into the source, each to be caught by the tests of its room; goes on where it was interrupted.
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py
+
+# Very many runs against their own copies and SciPy: about an hour; goes on where it was interrupted.
+verify: $(READY)
+	$(BIN)/python verification/run.py
+	$(BIN)/python verification/trust.py
+
+# At most three minutes of it.
+verify-sample: $(READY)
+	$(BIN)/python verification/run.py --sample
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -7,21 +7,12 @@ import platform
 import subprocess
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from tables import table
 
+from saltus._provenance import processor
+
 _LIBRARIES = ("saltus", "numpy", "scipy", "numba", "llvmlite", "casadi", "mujoco", "drake")
-
-
-def processor() -> str:
-    """The processor's own name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _compiler() -> str:

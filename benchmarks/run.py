@@ -33,7 +33,7 @@ def main() -> None:
     parts = [_HEAD, machine.describe(), accuracy.report(), two_link.report()]
     parts += [batch.report(), split.report(), gait_map.report(), lanes.report()]
     parts += [hopper_profiles.report(chosen.count), startup.report()]
-    # what `million.py` wrote stays: it takes longer than all others together
+    # what the verification wrote stays: it takes longer than all others together
     old = chosen.output.read_text() if chosen.output.exists() else ""
     kept = old[old.index(RANDOM_RUNS) :].rstrip() if RANDOM_RUNS in old else ""
     text = "\n\n".join([*parts, kept] if kept else parts) + "\n"

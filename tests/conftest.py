@@ -5,9 +5,14 @@ import json
 import os
 import signal
 
+import hypothesis
 import pytest
 
 from saltus.cli import main
+
+# How long an example takes depends on the machine and says nothing about the law.
+hypothesis.settings.register_profile("without deadline", deadline=None)
+hypothesis.settings.load_profile("without deadline")
 
 # The libraries are very many objects that live to the end: to look through them often costs a part of every test.
 gc.set_threshold(50_000, 20, 50)

@@ -1,6 +1,7 @@
 """The disk cache: never stale after an edit, whole or absent, and not needed."""
 
 import os
+import pickle
 import re
 import shutil
 import stat
@@ -24,6 +25,27 @@ from saltus.errors import CacheWarning
 def copy_of_cache(folder, **how):
     """All that is in the cache, but for what other processes are about to write."""
     shutil.copytree(cache_folder(), folder, ignore=shutil.ignore_patterns(".*"), **how)
+
+
+def codegen(name="haswell", features="+fma"):
+    """What numba knows of a processor."""
+    return SimpleNamespace(magic_tuple=lambda: ("x86_64-unknown-linux-gnu", name, features))
+
+
+def test_a_file_is_of_one_key_one_processor_and_the_versions_in_use(monkeypatch):
+    path = _cache.DiskCache("part", "a key").path(codegen())
+    assert path == _cache.DiskCache("part", "a key").path(codegen())
+    others = [_cache.DiskCache("part", "another key").path(codegen())]
+    others += [_cache.DiskCache("part", "a key").path(one) for one in (codegen("znver3"), codegen(features="-fma"))]
+    for library in (_cache.numba, _cache.llvmlite, _cache.np):
+        with monkeypatch.context() as changed:
+            changed.setattr(library, "__version__", "0.0.0")
+            others.append(_cache.DiskCache("part", "a key").path(codegen()))
+    for place, name, value in ((sys, "version", "3.99"), (_cache.platform, "machine", lambda: "aarch64")):
+        with monkeypatch.context() as changed:
+            changed.setattr(place, name, value)
+            others.append(_cache.DiskCache("part", "a key").path(codegen()))
+    assert len({path, *others}) == 1 + len(others)
 
 
 PROGRAM = """
@@ -260,6 +282,18 @@ def test_a_folder_of_two_processors_never_mixes_their_code(tmp_path):
     assert places[3] == set()
 
 
+def test_a_file_in_which_one_bit_is_another_is_not_used(tmp_path):
+    """Also where it could still be loaded, and would be run: what is read is what was written, or nothing."""
+    assert small(tmp_path) == ""
+    path = min(tmp_path.glob("*.bin"))
+    good = path.read_bytes()
+    where = len(good) // 2
+    path.write_bytes(good[:where] + bytes([good[where] ^ 1]) + good[where + 1 :])
+    assert "is damaged or of another version" in small(tmp_path)
+    assert path.read_bytes()[: len(_cache._HEAD)] == _cache._HEAD
+    assert small(tmp_path) == ""
+
+
 def test_digest_follows_globals_and_helpers():
     def law(x):
         return SCALE * x
@@ -354,3 +388,202 @@ def test_what_another_process_compiles_is_waited_for(tmp_path):
     assert "".join(told).count("alone\n") == 1
     assert set("".join(told).splitlines()) <= {"alone", "alone, which another process compiles"}
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".bin"]
+
+
+# -- folders of others ----------------------------------------------------------------------------------
+
+POSIX = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files belong to users on Unix")
+ROOT = pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+OTHER = 12345
+
+
+def shared(folder):
+    """A folder as /tmp is: all may write, and each removes only what is theirs."""
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+def parent_open(folder):
+    """Others can put another folder in the place of the cache."""
+    folder.chmod(0o777)
+    return folder / "cache"
+
+
+def parent_of_parent_open(folder):
+    (folder / "between").mkdir()
+    folder.chmod(0o777)
+    return folder / "between" / "cache"
+
+
+def link_to_open(folder):
+    (folder / "open").mkdir()
+    (folder / "open" / "real").mkdir(parents=True)
+    (folder / "open").chmod(0o777)
+    (folder / "link").symlink_to(folder / "open" / "real")
+    return folder / "link"
+
+
+def link_to_shared(folder):
+    (folder / "link").symlink_to(shared(folder / "all"))
+    return folder / "link"
+
+
+def folder_of_another(folder):
+    (folder / "cache").mkdir()
+    os.chown(folder / "cache", OTHER, OTHER)
+    return folder / "cache"
+
+
+def parent_of_another(folder):
+    (folder / "their").mkdir()
+    (folder / "their" / "cache").mkdir()
+    os.chown(folder / "their", OTHER, OTHER)
+    return folder / "their" / "cache"
+
+
+def link_of_another(folder):
+    """In a folder such as /tmp, another user made a link to a folder of one's own."""
+    (folder / "mine").mkdir(mode=0o700)
+    link = shared(folder / "all") / "cache"
+    link.symlink_to(folder / "mine")
+    os.chown(link, OTHER, OTHER, follow_symlinks=False)
+    return link
+
+
+@POSIX
+@pytest.mark.parametrize("make", [parent_open, parent_of_parent_open, link_to_open, link_to_shared])
+def test_folders_that_others_can_exchange_are_not_used(make, tmp_path):
+    assert _cache._foreign(make(tmp_path)).endswith("may be written by others")
+
+
+@ROOT
+@pytest.mark.parametrize("make", [folder_of_another, parent_of_another, link_of_another])
+def test_folders_of_others_are_not_used(make, tmp_path):
+    assert _cache._foreign(make(tmp_path)).endswith("belongs to another user")
+
+
+@POSIX
+def test_folders_of_ones_own_are_used(tmp_path):
+    mine = shared(tmp_path / "all") / "mine"
+    mine.mkdir(mode=0o700)
+    (tmp_path / "one").symlink_to("all/../two")
+    (tmp_path / "two").symlink_to(mine)
+    for folder in (mine, tmp_path / "one", tmp_path / "all" / ".." / "two", tmp_path):
+        assert _cache._foreign(folder) == ""
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(OSError, match="round"):
+        _cache._foreign(tmp_path / "round")
+
+
+@POSIX
+def test_a_group_of_ones_own_may_write(tmp_path, monkeypatch):
+    """Where a group has the user's name, and nobody else is in it."""
+    import grp
+    import pwd
+
+    user = pwd.getpwuid(os.getuid())
+    cases = [([], user.pw_name, True), ([user.pw_name], user.pw_name, True), (["eve"], user.pw_name, False)]
+    (tmp_path / "cache").mkdir()
+    os.chown(tmp_path / "cache", -1, user.pw_gid)
+    (tmp_path / "cache").chmod(0o770)
+    for members, name, good in [*cases, ([], "staff", False)]:
+        _cache._alone_in.cache_clear()
+        group = SimpleNamespace(gr_gid=user.pw_gid, gr_name=name, gr_mem=members)
+        monkeypatch.setattr(grp, "getgrgid", lambda _, group=group: group)
+        assert (_cache._foreign(tmp_path / "cache") == "") == good
+    _cache._alone_in.cache_clear()
+
+
+@POSIX
+def test_nothing_is_written_to_a_folder_of_others(tmp_path):
+    """Neither machine code nor a lock, which might be a link to something else."""
+    cache, victim = tmp_path / "cache", tmp_path / "victim"
+    cache.mkdir()
+    victim.write_text("of use")
+    key = closure_key_of_small()
+    for name in key:
+        (cache / f".lock-{name}").symlink_to(victim)
+    cache.chmod(0o777)
+    said = small(cache)
+    assert said.count("CacheWarning") == 1
+    assert victim.read_text() == "of use"
+    assert list(cache.glob("*.bin")) == []
+    # nor through a link in a folder of one's own
+    cache.chmod(0o700)
+    assert small(cache) == ""
+    assert victim.read_text() == "of use"
+    assert len(list(cache.glob("*.bin"))) == 2
+
+
+def closure_key_of_small():
+    """The names of the locks of the two small kernels."""
+    program = SMALL.format(before="").replace("compile_entry(function, KERNEL, function.__name__).place != 0", "True")
+    program += """
+import hashlib
+from saltus._native import Entry
+for function in (one, two):
+    print(hashlib.sha256(Entry(function, KERNEL, function.__name__).key.encode()).hexdigest()[:40])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@POSIX
+def test_no_lock_is_made_in_a_folder_of_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))
+    monkeypatch.setattr(_cache, "_SAID", set())
+    with _cache.DiskCache("part", "a key").alone():
+        assert len(list(tmp_path.iterdir())) == 1
+    tmp_path.chmod(0o777)
+    with pytest.warns(CacheWarning, match="SALTUS_CACHE"), _cache.DiskCache("part", "a key").alone():
+        assert list(tmp_path.iterdir()) == []
+
+
+class Harm:
+    """What makes a folder when it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+def test_nothing_is_unpickled_before_its_digest_is_right(tmp_path):
+    """A damaged file may hold a pickle that can be read."""
+    cache, mark = tmp_path / "cache", tmp_path / "mark"
+    assert small(cache) == ""
+    for path in cache.glob("*.bin"):
+        head = path.read_bytes()[: len(_cache._HEAD) + _cache._DIGEST]
+        path.write_bytes(head + pickle.dumps(Harm(mark)))
+    assert small(cache).count("CacheWarning") == 1
+    assert not mark.exists()
+
+
+@POSIX
+def test_folders_on_the_way_are_made_for_the_user_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        _cache._make(tmp_path / "a" / "b" / "cache")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b", "a/b/cache")]
+    assert modes == [0o755, 0o755, 0o700]
+    assert _cache._foreign(tmp_path / "a" / "b" / "cache") == ""
+
+
+def test_a_wait_that_is_long_says_for_which_process(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))
+    monkeypatch.setattr(_cache, "LONGEST_WAIT", 0.4)
+    monkeypatch.setattr(_cache, "LONG_WAIT", 0.1)
+    monkeypatch.setattr(_cache, "_SAID", set())
+    cache = _cache.DiskCache("part", "a key")
+    with (
+        cache.alone(),
+        pytest.warns(CacheWarning, match=f"process {os.getpid()} has been compiling part for 0.1 s; saltus waits"),
+        pytest.warns(CacheWarning, match="saltus compiles it too"),
+        cache.alone(),
+    ):
+        pass

@@ -26,6 +26,7 @@ import pytest
 from numba import types
 
 import saltus
+from saltus import _native
 from saltus._closure import _instructions, code_key, functions_reached
 from saltus._native import (
     ADVANCE,
@@ -242,6 +243,39 @@ def test_an_edit_of_any_function_changes_the_keys_of_all_that_use_it():
             with with_code(function, code):
                 for root in (using[0], using[-1]):
                     assert entry_key(*root) != before[root[0]], (function.__qualname__, root[0].__qualname__)
+
+
+@pytest.fixture
+def how_anew():
+    """How functions are compiled is looked at once in a process; here it is looked at again."""
+    yield _native._how.cache_clear
+    _native._how.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "way", ["_only_for_linking", "_link_only", "_with_own_math", "compiled", "own_math", "__init__"]
+)
+def test_an_edit_of_how_functions_are_compiled_changes_every_key(way, how_anew):
+    one = _native.Entry.__init__ if way == "__init__" else getattr(_native, way)
+    before = [entry_key(*root) for root in roots()[:8]]
+    with with_code(one, edited(one, _statement)):
+        how_anew()
+        assert all(entry_key(*root) != old for root, old in zip(roots()[:8], before, strict=True))
+    how_anew()
+    assert [entry_key(*root) for root in roots()[:8]] == before
+
+
+@pytest.mark.parametrize("options", [{"error_model": "python"}, {"fastmath": True}, {"boundscheck": True}])
+def test_other_options_of_the_compiler_change_every_key(options, how_anew, monkeypatch):
+    before = [entry_key(*root) for root in roots()[:8]]
+    monkeypatch.setattr(_native, "OPTIONS", _native.OPTIONS | options)
+    how_anew()
+    assert all(entry_key(*root) != old for root, old in zip(roots()[:8], before, strict=True))
+
+
+def test_one_function_for_other_arguments_has_another_key():
+    function, kind = roots()[0]
+    assert entry_key(function, kind) != entry_key(function, PART)
 
 
 def test_an_edit_of_words_and_places_changes_no_key():

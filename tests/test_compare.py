@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -163,6 +165,14 @@ def test_a_run_that_fails_is_shown_with_its_status():
     one = shown(system, fails, 1.0)
     assert not one.caught
     assert one.told == "not caught: the controller raised an error at 0 s"
+
+
+def test_a_comparison_travels(found):
+    there = pickle.loads(pickle.dumps(found))
+    assert there == found
+    assert copy.deepcopy(found) == found
+    assert json.dumps(there.to_dict()) == json.dumps(found.to_dict())
+    assert there != replace(found, seed=found.seed + 1)
 
 
 # -- what is counted ------------------------------------------------------------------------------

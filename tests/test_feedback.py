@@ -37,6 +37,19 @@ def test_feedback_on_its_own_coordinate_is_a_pd():
     assert len(np.unique(sampled.samples.inputs)) == 20
 
 
+@pytest.mark.parametrize("name", ["claptrap", "claptrap_arms", "claptrap_two_wheels"])
+def test_a_pd_damps_the_rate_of_its_own_coordinate_in_space(name):
+    """A free-flyer has one velocity less than coordinates, so that rates do not stand as far apart as coordinates."""
+    system = robots.find_robot(name)
+    pairs = [actuator.coordinate for actuator in system.mechanism.actuators.values()]
+    start = {f"d{coordinate}": 0.3 + 0.2 * k for k, coordinate in enumerate(pairs)} | {"z": 2.0}
+    run = simulate(system, start, controller=PD(2.0, 0.5, 0.1), until=0.2)
+    states = dict(zip(system.state_names, run.samples.x.T, strict=True))
+    for k, coordinate in enumerate(pairs):
+        expected = 2.0 * (0.1 - states[coordinate]) - 0.5 * states[f"d{coordinate}"]
+        np.testing.assert_allclose(run.samples.inputs[:, k], expected, rtol=1e-12, atol=1e-12)
+
+
 def test_inputs_are_the_sum_and_are_cut_off():
     system = robots.segway_rolled()
     run = simulate(system, controller=Feedback({"theta": 150, "psi": 2, "dpsi": -3}, {"psi": 1.0}), until=0.2)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 import xarray
+from records import reworded
 
 from saltus import robots
-from saltus.gaits import find_gait, run_cycle
+from saltus._records import load_record, save_record
+from saltus.gaits import _search, find_gait, run_cycle
 
 START = "dtheta1=0.902,dtheta2=10.935"
 
@@ -44,9 +46,11 @@ def test_fixed_point(call):
     assert content["multipliers"][0] == pytest.approx(-3.23906533, rel=1e-5)
 
 
-def test_multipliers_of_a_grazing_map_are_not_told(call):
+def test_multipliers_of_a_grazing_map_are_not_told(call, tmp_path):
     # with the torque of the paper, a search by state ends in the gait that loses nothing
-    code, out, _ = call("gait", "monkeybot", "--solve", "--guess", "dtheta1=1.4,dtheta2=10.4", "--json")
+    solve = ("gait", "monkeybot", "--solve", "--guess", "dtheta1=1.4,dtheta2=10.4")
+    code, out, _ = call(*solve, "--json", "--report", tmp_path / "gait.html")
+    assert (tmp_path / "gait.html").exists()  # though a phase that takes no time has no run
     content = json.loads(out)
     assert content["residual"] < 1e-10
     assert code == 0
@@ -215,7 +219,7 @@ def test_a_found_gait_is_read_from_its_file(call, tmp_path):
     knobs = {f"piece{k}_{what}": value for k in (1, 2, 3) for what, value in (("torque", 0.1 * k), ("t", 0.3))}
     start = {"theta1": -0.8, "theta2": -1.5, "dtheta1": 0.1, "dtheta2": 0.2}
     found = {"robot": "monkeybot", "gait": "pieces", "fixed_point": start, "knobs": knobs, "parameters": {"g": 9.0}}
-    (tmp_path / "found.json").write_text(json.dumps(found))
+    file = save_record(tmp_path / "found.json", "saltus gait 1", found)
     code, out, _ = call("gait", "monkeybot", "--from", "found.json", "--iterate", "2", "--period", "0.001", "--json")
     content = json.loads(out)
     assert code == 0
@@ -229,6 +233,15 @@ def test_a_found_gait_is_read_from_its_file(call, tmp_path):
     code, _, error = call("gait", "monkeybot", "--type", "climb", "--from", "found.json")
     assert code == 2
     assert "holds gait pieces" in error
+    for change in ({"knobs": {**knobs, "piece1_t": "x"}}, {"fixed_point": [1]}, {"knobs": {"piece1_t": 10**400}}):
+        reworded(file, **{**found, **change})
+        code, _, error = call("gait", "monkeybot", "--from", "found.json")
+        assert code == 2
+        assert len(error.splitlines()) == 1
+    reworded(file, **{**found, "knobs": {**knobs, "piece1_t": 0.31}}, whole=False)
+    code, _, error = call("gait", "monkeybot", "--from", "found.json")
+    assert code == 2
+    assert "its numbers are not those that were written" in error
 
 
 @pytest.mark.parametrize(
@@ -289,13 +302,50 @@ def test_a_damaged_file_of_a_gait_is_refused(call, tmp_path):
     whole = {"robot": "monkeybot", "gait": "pieces", "knobs": {"piece1_t": 0.25}, "parameters": {"g": 9.81}}
     good = dict.fromkeys(("theta1", "theta2", "dtheta1", "dtheta2"), 0.1)
     for start, says in (([1, 2], "cannot read a gait"), ({"zz": 1.0}, "begins with zz"), ({"theta1": None}, "cannot")):
-        (tmp_path / "found.json").write_text(json.dumps({**whole, "fixed_point": start}))
+        save_record(tmp_path / "found.json", "saltus gait 1", {**whole, "fixed_point": start})
         code, _, err = call("gait", "monkeybot", "--from", "found.json")
         assert code == 2
         assert says in err
-    (tmp_path / "found.json").write_text(json.dumps({**whole, "fixed_point": good}))
+    save_record(tmp_path / "found.json", "saltus gait 1", {**whole, "fixed_point": good})
     code, out, _ = call(
         "gait", "monkeybot", "--from", "found.json", "--set", " g=9.0", "--set", "piece1_t = 0.2", "--json"
     )
     assert code == 0
     assert json.loads(out)["start"]["theta1"] == 0.1
+
+
+def test_a_search_on_the_command_line_is_resumed(call, tmp_path, monkeypatch):
+    words = ("search", "monkeybot", "--type", "pieces", "--starts", "3", "--out", "found")
+    part = tmp_path / "found" / "monkeybot-pieces-found.part.json"
+    numbers = []
+
+    def pressed(search, drawn, number, now):
+        now.number = number
+        numbers.append(number)
+        search.look()
+        if number == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_search, "_led_to", pressed)
+    code, _, err = call(*words)
+    assert code == 130
+    assert "the same with --resume goes on" in err
+    assert load_record(part, "saltus gait search 1")["searching"]["number"] == 2
+    code, _, err = call(*words)
+    assert code == 2
+    assert "--resume goes on with it, --force begins anew" in err
+    monkeypatch.setattr(_search, "_led_to", lambda search, drawn, number, now: numbers.append(number))
+    numbers.clear()
+    code, _, err = call(*words, "--resume", "--seed", "1")
+    assert code == 2
+    assert "seed = 0, and wanted is 1" in err
+    code, _, err = call(*words, "--resume")
+    assert code == 2
+    assert "none of 3 random starts" in err
+    assert numbers == [2, 3]
+    numbers.clear()
+    assert call(*words, "--force")[0] == 2
+    assert numbers == [1, 2, 3]
+    code, _, err = call("search", "monkeybot", "--resume")
+    assert code == 2
+    assert "name it with --out" in err

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from records import reworded
 
 import saltus
 from saltus import Figures, optimize, robots
@@ -82,7 +83,7 @@ def test_a_search_that_is_soon_over_tells_what_it_has(problem, tmp_path):
 def test_what_a_search_refuses(problem, tmp_path):
     with pytest.raises(InputError, match="no file to go on from"):
         optimize.search(problem, runs=100, file=tmp_path / "none.json", resume=True)
-    for text in ("{", "{}", json.dumps({"problem": "swing up", "values": {"theta": "x"}})):
+    for text in ("{", "{}", "[]", json.dumps({"problem": "swing up", "values": {"theta": "x"}})):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(InputError, match="cannot go on"):
             optimize.read_best(problem, tmp_path / "bad.json")
@@ -98,8 +99,7 @@ def test_what_a_search_refuses(problem, tmp_path):
 
 def test_another_problems_file_is_refused(problem, tmp_path):
     optimize.search(problem, runs=4000, file=tmp_path / "best.json")
-    content = json.loads((tmp_path / "best.json").read_text())
-    (tmp_path / "best.json").write_text(json.dumps({**content, "problem": "another"}))
+    reworded(tmp_path / "best.json", problem="another")
     with pytest.raises(InputError, match="a search for another"):
         optimize.read_best(problem, tmp_path / "best.json")
 
@@ -113,8 +113,9 @@ def test_a_file_with_other_parameters_or_wrong_numbers_is_refused(problem, tmp_p
     with pytest.raises(InputError, match="other parameters"):
         optimize.search(other, runs=10, file=file, resume=True)
     far = {"values": {**content["values"], "theta": 9.0}}
-    for change in ({"runs": "a"}, {"runs": -5}, {"seconds": None}, {"seconds": math.inf}, far):
-        file.write_text(json.dumps({**content, **change}))
+    odd = ({"runs": "a"}, {"runs": -5}, {"seconds": None}, {"seconds": math.inf}, {"runs": 10**400}, {"runs": math.inf})
+    for change in (*odd, {"values": []}, {"history": [[0, 1]]}, far):
+        reworded(file, **{**content, **change})
         with pytest.raises(InputError, match="cannot go on"):
             optimize.read_best(problem, file)
 
@@ -155,10 +156,21 @@ def test_a_search_has_something_on_disk_before_it_has_anything_clean(tmp_path):
 def test_a_file_is_not_believed_but_judged(problem, tmp_path):
     file = tmp_path / "best.json"
     best = optimize.search(problem, runs=4000, file=file)
-    content = json.loads(file.read_text())
-    file.write_text(json.dumps({**content, "score": 99.0, "clean": False}))
+    reworded(file, score=99.0, clean=False)
     again = optimize.read_best(problem, file)
     assert (again.score, again.clean) == (best.score, best.clean)
+
+
+def test_a_file_that_was_edited_is_refused(problem, tmp_path):
+    file = tmp_path / "best.json"
+    optimize.search(problem, runs=4000, file=file)
+    content = json.loads(file.read_text())
+    for change in ({"values": {**content["values"], "theta": 0.0}}, {"history": []}, {"digest": None}):
+        file.write_text(json.dumps({**content, **change}))
+        with pytest.raises(InputError, match="its numbers are not those that were written"):
+            optimize.read_best(problem, file)
+    file.write_text(json.dumps(dict(reversed(content.items()))))  # another layout says the same
+    assert optimize.read_best(problem, file).runs == content["runs"]
 
 
 # -- the hopper's jump ----------------------------------------------------------------------------------

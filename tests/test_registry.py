@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import saltus
-from saltus import registry
+from saltus import _reading, registry
 from saltus.errors import InputError, SaltusError, UnknownName
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "plugins"
@@ -108,7 +108,7 @@ def test_several_folders(call_json, write, tmp_path):
 def test_installed_packages_bring_plugins(monkeypatch, write, tmp_path):
     site = tmp_path / "site"
     write("cart", "trolley", folder=site / "their_package")
-    (site / "their_package" / "__init__.py").write_text("")
+    (site / "their_package" / "__init__.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'mark')!r})\n")
     write("slick", "glide", folder=site)
     record = site / "their_package-1.0.dist-info"
     record.mkdir()
@@ -118,6 +118,7 @@ def test_installed_packages_bring_plugins(monkeypatch, write, tmp_path):
     )
     monkeypatch.syspath_prepend(site)
     assert "trolley" in registry.names("robots")
+    assert not (tmp_path / "mark").exists()  # the package was not run to find what is in it
     assert "glide" in registry.names("laws")
     assert registry.where("robots", "trolley") == site / "their_package" / "trolley.py"
     run = saltus.simulate(saltus.robots.trolley().with_law("glide"), until=0.5)
@@ -285,6 +286,10 @@ BROKEN = {
 }
 
 
+# What is wrong with these is seen when they are run, and a list does not run them.
+WHEN_RUN = ("imports", "raises", "leaves", "takes_back")
+
+
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_files_are_named_and_spoil_nothing_else(call, call_json, four, case):
     text, reason = BROKEN[case]
@@ -292,8 +297,13 @@ def test_broken_files_are_named_and_spoil_nothing_else(call, call_json, four, ca
     path.write_text(text)
     code, content = call_json("list", "--plugins", four)
     assert code == 0
-    assert reason in content["problems"][str(path)]
-    assert set(content["plugins"]) == {f"{kind}/{name}" for kind, name in EXAMPLE.items()}
+    listed = {f"{kind}/{name}" for kind, name in EXAMPLE.items()}
+    if case in WHEN_RUN:
+        assert content["problems"] == {}
+        assert set(content["plugins"]) == {*listed, f"robots/{case}"}
+    else:
+        assert reason in content["problems"][str(path)]
+        assert set(content["plugins"]) == listed
     assert call(*RUN)[0] == 0
     for arguments in (("run", case), ("check", path), ("check", f"robots/{case}"), ("check", case)):
         code, out, err = call(*arguments)
@@ -319,8 +329,45 @@ def test_things_of_the_wrong_type_are_refused(call_json, tmp_path, kind, name, t
     assert says in content["checks"][0]["reason"]
     assert str(path) in content["checks"][0]["reason"]
     assert len(content["checks"]) == 1
-    code, content = call_json("list")
-    assert says in content["problems"][str(path)]
+
+
+# A file of each kind that leaves a mark when it is run.
+MARKED = {
+    "robots": "def build():\n    return HybridSystem(m, about='a marked one')\n",
+    "controllers": "CONTROLLER = 1\n",
+    "laws": "COEFFICIENTS = ()\ndef impulse(): ...\n",
+    "methods": "TABLEAU = 1\n",
+    "gaits": "ROBOT = 'monkeybot'\nGAIT = 1\n",
+    "papers": "PAPER = 1\n",
+    "problems": "PROBLEM = 1\n",
+}
+
+
+def test_a_list_runs_no_plugin(call_json, tmp_path):
+    mark = tmp_path / "mark"
+    for kind, text in MARKED.items():
+        (tmp_path / f"marked_{kind}.py").write_text(f"import os\nos.makedirs({str(mark)!r})\n{text}")
+    (tmp_path / "odd.py").write_text(
+        f"import os\nos.makedirs({str(mark)!r})\ndef build():\n    return made(about=f'{1}')\n"
+    )
+    code, content = call_json("list", "--plugins", tmp_path)
+    assert code == 0
+    assert content["problems"] == {}
+    assert set(content["plugins"]) == {*(f"{kind}/marked_{kind}" for kind in MARKED), "robots/odd"}
+    assert content["robots"]["marked_robots"] == "a marked one"
+    assert content["robots"]["odd"] == "(see saltus list odd)"
+    assert not mark.exists()
+
+
+def test_files_that_are_no_text_to_read_spoil_nothing(call_json, tmp_path, monkeypatch):
+    monkeypatch.setattr(_reading, "MOST_BYTES", 100_000)
+    (tmp_path / "deep.py").write_text("x = " + "-" * 50_000 + "1\ndef build(): ...\n")
+    (tmp_path / "long.py").write_text("#" * 100_001)
+    (tmp_path / "folder.py").mkdir()
+    os.mkfifo(tmp_path / "pipe.py")
+    code, content = call_json("list", "--plugins", tmp_path)
+    assert code == 0
+    assert set(content["problems"]) == {str(tmp_path / "deep.py"), str(tmp_path / "long.py")}
 
 
 STEP = '''"""A step."""
@@ -475,7 +522,7 @@ def test_plugins_are_attributes_of_robots(write, tmp_path):
 ELSEWHERE = """
 import multiprocessing, sys
 import saltus
-from saltus import registry
+from saltus import _reading, registry
 
 def work(robot, controller):
     return saltus.simulate(robot, controller=controller, until=0.5).final
@@ -511,11 +558,16 @@ def test_a_process_that_does_not_know_the_plugin_says_so(four, monkeypatch):
     kind = saltus.control.find_controller("brake")
     robot, brake = pickle.dumps(saltus.robots.cart()), pickle.dumps(kind())
     monkeypatch.setenv("SALTUS_PLUGINS", "")
-    with pytest.raises(UnknownName, match="cart"):
-        pickle.loads(robot)
     monkeypatch.delitem(sys.modules, kind.__module__)
     with pytest.raises(ModuleNotFoundError, match="SALTUS_PLUGINS"):
         pickle.loads(brake)
+    # a robot brings the paths of plugins along: its file is still there, and then no more
+    assert pickle.loads(robot).name == "cart"
+    monkeypatch.setenv("SALTUS_PLUGINS", "")
+    for file in four.glob("*.py"):
+        file.unlink()
+    with pytest.raises(SaltusError, match=r"robot cart was sent here .*cart\.py: copy that file .*SALTUS_PLUGINS"):
+        pickle.loads(robot)
 
 
 def test_an_edit_of_a_plugin_is_never_missed(four):

@@ -3,16 +3,21 @@
 import copy
 import multiprocessing
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import travellers
+from hypothesis import given
+from hypothesis import strategies as st
 
 import saltus
+from saltus import _content as content
 from saltus import registry
-from saltus.conformance.controllers import bound_example
 from saltus.control import PD, Sampled
-from saltus.errors import BatchInterrupted, RunFailed, RunInterrupted
-from saltus.robots import robot_names
+from saltus.errors import BatchInterrupted, NotSendable, RunFailed, RunInterrupted, SaltusError
+from saltus.hybrid import Guard
+from saltus.mechanism import Prismatic
 
 
 def gravity(t, state, mode, memory):
@@ -42,20 +47,6 @@ def same(one, two):
     assert two.check().to_dict() == one.check().to_dict()
 
 
-@pytest.mark.parametrize("name", robot_names())
-def test_runs_of_every_robot_are_read_after_pickle(name):
-    run = saltus.simulate(saltus.robots.find_robot(name), until=0.05)
-    same(run, pickle.loads(pickle.dumps(run)))
-
-
-@pytest.mark.parametrize("name", registry.names("controllers", own=True))
-def test_runs_with_every_controller_are_read_after_pickle(name):
-    system, controller, _ = bound_example(name)
-    run = saltus.simulate(system, controller=controller, until=0.1)
-    same(run, pickle.loads(pickle.dumps(run)))
-    same(run, copy.deepcopy(run))
-
-
 @pytest.mark.parametrize("controllers", [None, PD(kp=5.0), Sampled(gravity)], ids=["none", "compiled", "python"])
 def test_batches_are_read_and_run_again_after_pickle(controllers):
     given = {"controllers": controllers} if controllers is not None else {}
@@ -83,6 +74,19 @@ def failing(message):
     saltus.simulate(saltus.robots.pendulum(), controller=controller, until=0.1)
 
 
+class Late(travellers.Locked):
+    """A controller with a lock, which fails."""
+
+    def __call__(self, t, state, mode, memory):
+        if t > 0.05:
+            raise ValueError("too late")
+        return 0.0
+
+
+def locked():
+    saltus.simulate(saltus.robots.pendulum(), controller=Late(1.0), until=0.1)
+
+
 class Balance:
     """A controller of a user's own, which pickle finds by its name."""
 
@@ -99,16 +103,244 @@ def test_runs_come_from_spawned_processes_and_failures_too():
         for name in ("pendulum", "hopper", "brachiator"):
             same(job(name, 0.1), pool.apply(job, (name, 0.1)))
         same(balanced(), pool.apply(balanced))
-        # a function inside another cannot be sent: the run stays behind, and the error says so
-        with pytest.raises(RunFailed, match=r"too far.*run stayed in the process that made it") as failed:
+        with pytest.raises(RunFailed, match="too far") as failed:
             pool.apply_async(failing, ("too far",)).get(timeout=120)
+        assert failed.value.run.status.name == "controller_failed"
+        # a lock cannot be sent: the run stays behind, and the error says so
+        with pytest.raises(RunFailed, match=r"too late.*run stayed in the process that made it.*lock") as failed:
+            pool.apply_async(locked).get(timeout=120)
         assert failed.value.run is None
 
 
 def test_failed_and_interrupted_runs_keep_what_they_carry():
     run = saltus.simulate(saltus.robots.pendulum(), until=0.1)
     for kind in (RunFailed, RunInterrupted, BatchInterrupted):
-        there = pickle.loads(pickle.dumps(kind("no further", run)))
+        error = kind("no further", run)
+        there = pickle.loads(pickle.dumps(error))
+        assert there == error == copy.deepcopy(error) != kind("no further", None)
         assert type(there) is kind
         assert str(there) == "no further"
         same(run, there.batch if kind is BatchInterrupted else there.run)
+
+
+# -- every kind of result, every way ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def worker():
+    """A spawned process, which knows of this one what it is sent."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("name", travellers.RESULTS)
+def test_every_result_is_what_it_was_after_pickle_and_copy(name):
+    thing = travellers.made(name)
+    assert pickle.loads(pickle.dumps(thing)) == thing
+    assert copy.deepcopy(thing) == thing
+
+
+def test_every_result_is_used_in_another_process_as_here(worker):
+    results = travellers.everything()
+    things, uses = worker.apply_async(travellers.back, (results,)).get(timeout=300)
+    for name, thing in results.items():
+        assert content.same(things[name], thing), name
+        assert content.same(uses[name], travellers.used(thing)), name
+    # what has been used can still be sent, and is the same
+    for name, thing in pickle.loads(pickle.dumps(results)).items():
+        assert content.same(thing, results[name]), name
+
+
+def test_every_robot_with_every_controller_runs_elsewhere_as_here(worker):
+    runs = travellers.pairs()
+    assert len(runs) > 100
+    assert {name.split(" with ")[0] for name in runs} == set(registry.names("robots", own=True))
+    assert {name.split(" with ")[1] for name in runs} == set(registry.names("controllers", own=True))
+    there = worker.apply_async(travellers.again, (runs,)).get(timeout=300)
+    for name, run in runs.items():
+        assert there[name] == run, name
+
+
+# a few that need everything: code by value, expressions, code to be compiled
+FEW = ("run of a nested function", "run by hand", "batch of nested functions", "gait", "fixed point")
+
+
+def few():
+    things = {name: travellers.made(name) for name in FEW}
+    return things, travellers.back(things)
+
+
+def arrived(found, expected):
+    assert content.same(found[0], expected[0])
+    assert content.same(found[1], expected[1])
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
+def test_results_travel_to_a_forked_process():
+    things, here = few()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        arrived(pool.apply_async(travellers.back, (things,)).get(timeout=300), here)
+
+
+def test_results_travel_through_joblib():
+    joblib = pytest.importorskip("joblib")
+    things, here = few()
+    with joblib.parallel_config("loky", n_jobs=2):
+        (found,) = joblib.Parallel()([joblib.delayed(travellers.back)(things)])
+    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    arrived(found, here)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_results_travel_to_a_dask_worker(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    things, here = few()
+    local = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, local_directory=str(tmp_path), **local
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
+        assert {worker["host"] for worker in client.scheduler_info()["workers"].values()} == {"127.0.0.1"}
+        arrived(client.submit(travellers.back, things, pure=False).result(timeout=120), here)
+
+
+# -- what cannot travel says so ------------------------------------------------------------------------
+
+
+def test_what_belongs_to_a_process_says_so_when_it_is_sent():
+    run = travellers.one_run(controller=Sampled(travellers.Locked(1.0)))
+    for thing in (run, saltus.simulate_many(run.system, {"theta": [0.1]}, controllers=run.controller, until=0.1)):
+        with pytest.raises(NotSendable, match=r"controller of pendulum.*lock.*keep open files, locks"):
+            pickle.dumps(thing)
+    assert copy.copy(run) == run
+    with pytest.raises(NotSendable, match="send the controller itself, and bind it there"):
+        pickle.dumps(run.control)
+    system = replace(travellers.gibbon(), figures=travellers.Locked(1.0).__call__)
+    with pytest.raises(NotSendable, match=r"the robot gibbon cannot be sent.*lock"):
+        pickle.dumps(system)
+
+
+def test_changed_robots_of_the_registry_travel_as_they_are():
+    hopper = saltus.robots.hopper()
+    fewer = replace(hopper, guards=hopper.guards[:1])
+    assert len(pickle.loads(pickle.dumps(fewer)).guards) == 1
+    for changed in (
+        fewer,
+        replace(hopper, units=()),
+        replace(hopper, units=(replace(hopper.units[0], friction=0.9),)),
+        replace(hopper, guards=(replace(hopper.guards[0], direction="both"), *hopper.guards[1:])),
+        replace(hopper, until=9.0),
+        replace(hopper, guards=(*hopper.guards, Guard("own", hopper.mechanism.q[0] - 0.1, "record"))),
+        hopper.with_law("newton"),
+        hopper.with_start({"y": hopper.mechanism.p[0]}),
+    ):
+        there = pickle.loads(pickle.dumps(changed))
+        assert there == changed
+        assert there != hopper
+        here, elsewhere = (saltus.simulate(one, {"y": 1.0}, until=0.05) for one in (changed, there))
+        assert here == elsewhere
+
+
+def test_one_system_arrives_once():
+    system = travellers.kangaroo()
+    one, two = (pickle.loads(pickle.dumps(system.with_parameters(mass=value))) for value in (1.0, 2.0))
+    assert one.mechanism is two.mechanism  # so that it is derived once
+    assert one != two
+
+
+PLUGIN = """
+from saltus.robots.pendulum import build as made
+from dataclasses import replace
+
+def build():
+    return replace(made(), about="of my own")
+"""
+
+
+def test_robots_of_plugins_travel_where_their_file_is(worker, tmp_path, monkeypatch):
+    worker.apply(len, ([],))  # it began before it could know the folder
+    monkeypatch.setenv("SALTUS_PLUGINS", "")
+    (tmp_path / "metronome.py").write_text(PLUGIN)
+    registry.add_folder(tmp_path)
+    robot = saltus.robots.find_robot("metronome").with_parameters(length=0.5)
+    run = saltus.simulate(robot, until=0.1)
+    assert worker.apply(travellers.back, ({"robot": robot, "run": run},))[0] == {"robot": robot, "run": run}
+    sent = pickle.dumps(robot)
+    monkeypatch.setenv("SALTUS_PLUGINS", "")
+    (tmp_path / "metronome.py").unlink()
+    with pytest.raises(SaltusError, match=r"robot metronome was sent here .*metronome.py: copy that file"):
+        pickle.loads(sent)
+
+
+# -- equality ---------------------------------------------------------------------------------------------
+
+
+def test_results_differ_where_anything_in_them_does():
+    run = travellers.one_run()
+    assert run == travellers.one_run()
+    assert hash(run) == hash(travellers.one_run())
+    assert run != saltus.simulate(run.system, {"theta": np.nextafter(0.3, 1)}, until=0.1)
+    assert run != saltus.simulate(run.system.with_parameters(length=0.5), {"theta": 0.3}, until=0.1)
+    assert run != travellers.one_run(rtol=1e-8)
+    assert run != "run"
+    one, two, three = (travellers.one_run(controller=travellers.nested(gain)) for gain in (1.0, 1.0, 2.0))
+    assert one == two
+    assert one != three
+    assert PD(kp=1.0) == PD(kp=1.0) != PD(kp=2.0)
+    assert travellers.kangaroo() == travellers.kangaroo()
+    assert travellers.kangaroo().mechanism == travellers.kangaroo().mechanism
+    assert travellers.kangaroo() != travellers.kangaroo().with_parameters(mass=2.0)
+    fixed = travellers.point()
+    assert fixed != replace(fixed, steps=fixed.steps + 1)
+    assert fixed != replace(fixed, cycle=replace(fixed.cycle, jacobian=fixed.cycle.jacobian + 1e-15))
+
+
+def test_which_symbol_is_where_counts_in_equality():
+    def swapped(first, second):
+        m = saltus.Mechanism("two")
+        q = {name: m.body(name, Prismatic(name), mass=1.0) and m.coordinate(name).symbol for name in ("a", "b")}
+        return saltus.HybridSystem(m, guards=(Guard("one", q[first]), Guard("two", q[second])))
+
+    assert swapped("a", "b") == swapped("a", "b")
+    assert swapped("a", "b") != swapped("b", "a")
+    assert swapped("a", "b") != swapped("a", "a")
+
+
+numbers = st.floats() | st.integers() | st.none() | st.text(max_size=3)
+arrays = st.lists(st.floats(), max_size=4).map(np.array)
+things = st.recursive(
+    numbers | arrays,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(things)
+def test_anything_is_the_same_after_pickle(thing):
+    assert content.same(thing, pickle.loads(pickle.dumps(thing)))
+    assert not content.same([thing, 1.0], [thing, np.nextafter(1.0, 2.0)])
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (0.0, -0.0), (1, 1.0), (1.0, True), ([1], (1,)), (np.zeros(2), np.zeros((2, 1))), (np.nan, 0.0), ({}, {1: 1}),
+        (np.zeros(2), np.zeros(2, dtype=np.float32)), (np.array([1.0, np.nan]), np.array([np.nan, 1.0])),
+        (complex(0.0, np.nan), complex(1.0, np.nan)), (lambda: 1, lambda: 2), (ValueError("a"), ValueError("b")),
+    ],
+)  # fmt: skip
+def test_what_differs_is_not_the_same(one, two):
+    assert not content.same(one, two)
+    assert content.same(one, one)
+    assert content.same(copy.deepcopy(two), two)
+
+
+def test_nan_is_nan_whatever_its_bits():
+    one = np.array([np.nan, 1.0])
+    two = one.copy()
+    two.view(np.uint64)[0] ^= 1
+    assert one.tobytes() != two.tobytes()
+    assert content.same(one, two)

@@ -137,3 +137,11 @@ def test_a_swing_up_begins_hanging_by_the_first_hand(robot, target):
     assert (x["x"], x["y"]) == (0.0, 0.0)
     hand = ca.Function("hand", [system.dynamics.x, system.dynamics.p], [system.mechanism.points["B"].position])
     assert float(hand(system.state(), system.parameter_values)[1]) < -0.69
+
+
+def test_bars_may_be_as_near_as_hands_are_thick_if_nothing_else_is_said():
+    near = ladder(0.11, 3)
+    assert near.check(1.0, 0.05) is near
+    assert near.check(1.0, 0.05, least=0.1) is near
+    with pytest.raises(InputError):
+        near.check(1.0, 0.05, least=0.2)

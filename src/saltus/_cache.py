@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import pickle
@@ -10,10 +11,10 @@ import platform
 import re
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from numba.core.caching import NullCache
 from numba.core.environment import Environment, _rebuild_env
 from numba.core.runtime import rtsys
 
+from saltus._write import replacing
 from saltus.errors import CacheWarning
 
 # What a file begins with; its digest and the code follow.
@@ -34,6 +36,9 @@ _DIGEST = hashlib.sha256().digest_size
 
 # How long a process waits for another that compiles the same, s: some ten times what the largest part takes.
 LONGEST_WAIT = 300.0
+
+# After so long a warning says which process is waited for, s: few parts take as long.
+LONG_WAIT = 60.0
 
 _SAID: set[str] = set()
 
@@ -55,7 +60,9 @@ def cache_folder() -> Path:
 
 def _make(folder: Path) -> None:
     """Make a folder into which nobody else may write, whatever the user's mask is."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    for place in reversed(folder.absolute().parents):
+        if not place.exists():
+            place.mkdir(mode=0o755, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
@@ -63,9 +70,64 @@ def _whose(status: os.stat_result) -> str:
     """Who else may have written a file or folder, in words; nothing if nobody but this user and the system."""
     if not hasattr(os, "getuid"):
         return ""
-    if status.st_uid not in (os.getuid(), 0):
+    # where users of a computer are mapped, the system's is that of the root folder
+    if status.st_uid not in (os.getuid(), 0, Path(os.sep).stat().st_uid):
         return "belongs to another user"
-    return "may be written by others" if stat.S_IMODE(status.st_mode) & 0o022 else ""
+    others = 0o002 if _alone_in(status.st_gid) else 0o022
+    return "may be written by others" if stat.S_IMODE(status.st_mode) & others else ""
+
+
+@lru_cache(maxsize=64)
+def _alone_in(group: int) -> bool:
+    """Whether a group is the user's own, which nobody else is in: such groups have the user's name."""
+    import grp
+    import pwd
+
+    try:
+        found, user = grp.getgrgid(group), pwd.getpwuid(os.getuid())
+    except KeyError:
+        return False
+    return found.gr_gid == user.pw_gid and found.gr_name == user.pw_name and set(found.gr_mem) <= {user.pw_name}
+
+
+def _foreign(folder: Path) -> str:
+    """Which folder or link on the way to a folder others may exchange, in words; nothing if none.
+
+    In a folder such as /tmp, where all may write and each removes only what is theirs, others exchange nothing.
+    """
+    places = list(_way(folder.absolute()))
+    for k, place in enumerate(places):
+        status = place.lstat()
+        link, last = stat.S_ISLNK(status.st_mode), k == len(places) - 1
+        shared = status.st_mode & stat.S_ISVTX and not last
+        mode = status.st_mode & ~0o022 if link or shared else status.st_mode
+        if whose := _whose(os.stat_result((mode, *status[1:]))):
+            return f"{place} {whose}"
+    return ""
+
+
+def _way(folder: Path) -> Iterator[Path]:
+    """Every folder and link that is passed on the way to a folder."""
+    at, rest = Path(folder.anchor), list(reversed(folder.parts[1:]))
+    yield at
+    for _ in range(1000):
+        if not rest:
+            return
+        step = rest.pop()
+        if step == "..":
+            at = at.parent
+            yield at
+            continue
+        place = at / step
+        yield place
+        if not place.is_symlink():
+            at = place
+            continue
+        target = place.readlink()
+        if target.is_absolute():
+            at = Path(target.anchor)
+        rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
 
 
 def _say_once(kind: str, text: str) -> None:
@@ -73,6 +135,14 @@ def _say_once(kind: str, text: str) -> None:
     if kind not in _SAID:
         _SAID.add(kind)
         warnings.warn(text, CacheWarning, stacklevel=2)
+
+
+def _say_foreign(what: str) -> None:
+    _say_once(
+        "foreign",
+        f"{what}: machine code that others may have written is not used, and saltus compiles again. Set SALTUS_CACHE "
+        "to a folder of your own, or take the permission to write from others (chmod go-w)",
+    )
 
 
 def called_symbols(library: Any) -> list[str] | None:
@@ -170,16 +240,21 @@ class DiskCache(NullCache):
 
     def _content(self, path: Path) -> bytes | None:
         """What is in a file; None where somebody else may have put it there, for it would be executed."""
+        if not self._own(path.parent):
+            return None
         with path.open("rb") as file:
-            for place, status in ((path.parent, path.parent.stat()), (path, os.fstat(file.fileno()))):
-                if whose := _whose(status):
-                    _say_once(
-                        "foreign",
-                        f"{place} {whose}: machine code in it is not used, and saltus compiles again. Set SALTUS_CACHE "
-                        "to a folder of your own, or take the permission to write from others (chmod go-w)",
-                    )
-                    return None
+            if whose := _whose(os.fstat(file.fileno())):
+                _say_foreign(f"{path} {whose}")
+                return None
             return file.read()
+
+    @staticmethod
+    def _own(folder: Path) -> bool:
+        """Whether nobody else may change what is in a folder."""
+        foreign = _foreign(folder)
+        if foreign:
+            _say_foreign(foreign)
+        return not foreign
 
     @contextlib.contextmanager
     def alone(self, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -195,12 +270,13 @@ class DiskCache(NullCache):
         if lock is None:
             yield
             return
-        with lock:
+        place, held = lock
+        with held:
             try:
                 yield
             finally:
                 # those who wait for this file find what was made; who comes later finds it without waiting
-                Path(lock.name).unlink(missing_ok=True)
+                place.unlink(missing_ok=True)
 
     def _locked(self, wait: Callable[[], None]) -> Any:
         import fcntl
@@ -213,27 +289,46 @@ class DiskCache(NullCache):
             return True
 
         _make(cache_folder())
+        if not self._own(cache_folder()):
+            return None
         digest = hashlib.sha256(self._key.encode()).hexdigest()[:40]
-        lock = (cache_folder() / f".lock-{digest}").open("w")
+        # never through a link, and nothing that is there is cut off
+        how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        place = cache_folder() / f".lock-{digest}"
+        lock = os.fdopen(os.open(place, how, 0o600), "r+b", buffering=0)
         try:
-            if taken():
-                return lock
-            wait()
-            latest = time.monotonic() + LONGEST_WAIT
-            while not taken():
-                if time.monotonic() > latest:
-                    _say_once(
-                        "lock",
-                        f"another process has been compiling {self._name} for {LONGEST_WAIT:g} s; saltus compiles it "
-                        "too, and goes on",
-                    )
-                    lock.close()
-                    return None
-                time.sleep(0.05)
+            if not taken():
+                wait()
+                self._wait_for(taken, lock)
+            lock.truncate(0)
+            lock.write(str(os.getpid()).encode())
+        except TimeoutError:
+            lock.close()
+            return None
         except BaseException:
             lock.close()
             raise
-        return lock
+        return place, lock
+
+    def _wait_for(self, taken: Callable[[], bool], lock: Any) -> None:
+        """Wait for another process, but not for ever; after a while a warning says for which."""
+        began = time.monotonic()
+        while not taken():
+            waited = time.monotonic() - began
+            if waited > LONGEST_WAIT:
+                _say_once(
+                    "lock",
+                    f"another process has been compiling {self._name} for {LONGEST_WAIT:g} s; saltus compiles it "
+                    "too, and goes on",
+                )
+                raise TimeoutError
+            if waited > LONG_WAIT:
+                _say_once(
+                    "wait",
+                    f"{_holder(lock)} has been compiling {self._name} for {LONG_WAIT:g} s; saltus waits for it, at "
+                    f"most {LONGEST_WAIT:g} s. If it was stopped, let it go on or end it",
+                )
+            time.sleep(0.05)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self._saved:
@@ -242,18 +337,22 @@ class DiskCache(NullCache):
         parts = data._reduce()
         payload = serialize.dumps((called_symbols(parts[0]), _portable(parts)))
         path = self.path(data.codegen)
-        temporary = None
         try:
             _make(path.parent)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(_HEAD + hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, path)
+            if self._own(path.parent):
+                # what a loss of power cuts off is seen by its digest, and compiled again
+                with replacing(path, private=True, lasting=False) as file:
+                    file.write(_HEAD + hashlib.sha256(payload).digest() + payload)
         except OSError as error:
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
             _say_once(
                 "write",
                 f"machine code cannot be stored in {path.parent} ({error}); saltus runs, and compiles again next time. "
                 "Set SALTUS_CACHE to a folder that can be written",
             )
+
+
+def _holder(lock: Any) -> str:
+    """The process that holds a lock, as it wrote itself into it."""
+    lock.seek(0)
+    number = lock.read(20).decode(errors="replace")
+    return f"process {number}" if number.isdigit() else "another process"

@@ -20,6 +20,10 @@ class InputError(SaltusError, ValueError):
     """A value was refused before any work was done."""
 
 
+class NotSendable(SaltusError, pickle.PicklingError):
+    """Something cannot be sent to another process; raised where it is sent."""
+
+
 class UnknownName(InputError):
     """A name is not among those allowed."""
 
@@ -30,6 +34,12 @@ class _Carries:
     Where that cannot be sent to another process, or not be read there, the error arrives without it and says so: a
     pool of processes would wait for ever for an error that cannot be read.
     """
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and str(other) == str(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (type(self), str(self), {name: _sent(value) for name, value in self.__dict__.items()})

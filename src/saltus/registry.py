@@ -24,9 +24,22 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from saltus._reading import read_bytes
 from saltus.errors import InputError, SaltusError, unknown_name
 
-__all__ = ["KINDS", "Entry", "add_file", "add_folder", "find", "load", "names", "plugins", "problems", "where"]
+__all__ = [
+    "KINDS",
+    "Entry",
+    "PluginPaths",
+    "add_file",
+    "add_folder",
+    "find",
+    "load",
+    "names",
+    "plugins",
+    "problems",
+    "where",
+]
 
 VARIABLE = "SALTUS_PLUGINS"
 GROUP = "saltus.plugins"
@@ -164,6 +177,21 @@ def _remember(path: Path) -> None:
         os.environ[VARIABLE] = os.pathsep.join([*known, str(path)])
 
 
+class PluginPaths:
+    """The plugin files and folders of a process, as they go with what is sent: those that are there are used there."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _use, (tuple(text for text in os.environ.get(VARIABLE, "").split(os.pathsep) if text),)
+
+
+def _use(paths: tuple[str, ...]) -> PluginPaths:
+    for text in paths:
+        path = Path(text).expanduser().absolute()
+        if path.exists():
+            _remember(path)
+    return PluginPaths()
+
+
 def _check_kind(kind: str) -> None:
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS)
@@ -240,7 +268,7 @@ def _folder(path: Path) -> Iterator[Entry]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_") and path.is_file())
 
 
 def _read(path: Path, folder_kind: str = "") -> Entry:
@@ -260,7 +288,7 @@ def _entry_points(searched: tuple[str, ...]) -> list[Entry]:
         source = f"package {point.dist.name}" if point.dist else "an installed package"
         kind, path = "", Path(point.value)
         try:
-            spec = None if point.attr else importlib.util.find_spec(point.module)
+            spec = None if point.attr else _spec(point.module)
         except Exception as error:  # noqa: BLE001 - a package that cannot be imported is that package's problem
             problem = f"entry point {point.name} of {source}: {type(error).__name__}: {error}"
         else:
@@ -270,6 +298,20 @@ def _entry_points(searched: tuple[str, ...]) -> list[Entry]:
                 kind, problem = _kind_of(path)
         found.append(Entry(point.name, kind, path, point.value, source, problem))
     return found
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    """Where a module is, without running the packages that it lies in."""
+    name, _, rest = module.partition(".")
+    spec = importlib.util.find_spec(name)
+    for part in rest.split(".") if rest else ():
+        within = None if spec is None else spec.submodule_search_locations
+        if within is None:
+            return None
+        name = f"{name}.{part}"
+        finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
+        spec = next((found for find in finders if find and (found := find(name, within))), None)
+    return spec
 
 
 # -- what a file defines ----------------------------------------------------------------------------
@@ -287,10 +329,10 @@ def _kind_of(path: Path) -> tuple[str, str]:
 @lru_cache(maxsize=1024)
 def _parsed(path: Path, changed: int, size: int) -> tuple[str, str]:
     try:
-        defined = set(_defined(ast.parse(path.read_bytes(), str(path)).body))
+        defined = set(_defined(statements(path)))
     except SyntaxError as error:
         return "", f"SyntaxError: {error.msg} (line {error.lineno})"
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:  # the last two where brackets lie too deep
         return "", f"{type(error).__name__}: {error}"
     told = [name for name, kind in KINDS.items() if defined.issuperset(kind.marks)]
     if len(told) == 1:
@@ -300,9 +342,14 @@ def _parsed(path: Path, changed: int, size: int) -> tuple[str, str]:
     return "", f"what a file defines must tell its kind: one of {_MARKS}; {got}"
 
 
-def _defined(statements: list[ast.stmt]) -> Iterator[str]:
+def statements(path: Path) -> list[ast.stmt]:
+    """What a file says, without running it."""
+    return ast.parse(read_bytes(path), str(path)).body
+
+
+def _defined(said: list[ast.stmt]) -> Iterator[str]:
     """Names that a module's own statements bind."""
-    for statement in statements:
+    for statement in said:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield statement.name
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -351,7 +398,8 @@ class _Finder:
                     fullname, entry.path, loader=_Loader(fullname, str(entry.path))
                 )
         raise ModuleNotFoundError(
-            f"{fullname} was made of a plugin that this process does not know; name its folder in {VARIABLE}",
+            f"{fullname} was made of a plugin that this process does not know: copy the file to where it was, and name "
+            f"its folder in {VARIABLE}",
             name=fullname,
         )
 

@@ -48,6 +48,13 @@ def seeking_hand(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+def bent_hand(t, x, status, memory, p, data, piece, u, request):
+    """The same with feedback whose slope is another in every state."""
+    u[0] = data[0] * math.sin(3 * t) - 0.1 * x[7] - 0.2 * x[3] * x[7]
+    request[0] = 1 if t > 0.05 else 0
+    return 0
+
+
 CASES = {
     # robot, start, until, controller, mode at the start, guards that must be met
     "ball, two bounces": (
@@ -78,6 +85,10 @@ CASES = {
     "arm: catches, hits a stop, leaves it": (
         lambda: saltus.robots.arm(coulomb=0.0), {"theta2": 2.0, "dtheta2": 6.0, "dx": 0.2}, 1.0,
         Compiled(seeking_hand, [1.5], period=0.1), {"hand": "open"}, {"command", "theta2.upper", "theta2.push"},
+    ),
+    "arm: catches at a sample that sees its state": (
+        saltus.robots.arm, {"theta2": 2.0, "dtheta2": 3.0, "dx": 0.2}, 0.5, Compiled(bent_hand, [1.5], period=0.1),
+        {"hand": "open"}, {"command"},
     ),
     "monkeybot: exchanges hands twice": (
         saltus.robots.monkeybot, {}, 1.5, Timed(swap_t=0.4, cycle_t=0.9, motor_t=0.03, torque=0.7), None, {"command"},
@@ -315,3 +326,13 @@ def test_fast_inputs_are_differentiated_on_their_own_scale():
         return saltus.simulate(pendulum, start, until=10.0, controller=Sine(1.0, omega=omega, phase=0.1), **TIGHT)
 
     agree(run(20.0).jacobian(["sine.omega"]), differences(lambda v: final(run(v[0])), np.array([20.0])))
+
+
+def test_commands_at_other_times_have_matrices_of_their_own():
+    make, start, until, controller, mode, _ = CASES["monkeybot: exchanges hands twice"]
+    run = saltus.simulate(make(), start, until=until, controller=controller, mode=mode, **TIGHT)
+    assert [event.guard for event in run.events] == ["command", "command"]
+    for k, event in enumerate(run.events):
+        around = run.jacobian(since=event.t - 1e-9, until=event.t + 1e-9)
+        np.testing.assert_allclose(run.saltation(k), around, atol=1e-6)
+        np.testing.assert_array_equal(run.saltation(k), run.saltation(k - 2))

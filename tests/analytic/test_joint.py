@@ -262,3 +262,14 @@ def test_masses_exchange_momentum_until_both_rest(chain):
     assert run.final["dq1"] == pytest.approx(2.0 / 3.0, rel=1e-12)
     assert run.final["dq2"] == 0.0
     assert len(run.events) == 1
+
+
+@pytest.mark.parametrize("coulomb", [0.0, 0.5])
+@pytest.mark.parametrize("lower", [-math.inf, -1.0])
+@pytest.mark.parametrize("upper", [math.inf, 1.0])
+def test_statuses_that_a_joint_can_have_are_those_of_its_friction_and_stops(coulomb, lower, upper):
+    unit = saltus.robots.arm().units[2]
+    words = {unit.statuses[k] for k in unit.possible([coulomb, lower, upper])}
+    expected = {"stuck", "free+", "free-"} if coulomb else {"free"}
+    expected |= ({"lower"} if lower > -math.inf else set()) | ({"upper"} if upper < math.inf else set())
+    assert words == expected

@@ -409,3 +409,19 @@ def test_a_controller_that_failed_once_can_be_used_again():
         simulate(robots.pendulum(), controller=controller, until=0.1)
     asked["fail"] = False
     assert simulate(robots.pendulum(), controller=controller, until=0.1).status.name == "finished"
+
+
+def test_a_pd_damps_the_rate_of_its_own_joint_on_a_free_body_in_space():
+    """Such a body has one rate fewer than coordinates: rates are not as many places on as coordinates are."""
+    robot = robots.claptrap_two_wheels()
+    controller = PD(
+        kp={"left_wheel": 0.0, "right_wheel": 0.3},
+        kd={"left_wheel": 0.05, "right_wheel": 0.02},
+        target={"left_wheel": 0.0, "right_wheel": 0.4},
+    )
+    run = simulate(robot, {"z": 5.0, "dleft_wheel": 2.0, "dright_wheel": -3.0}, controller=controller, until=0.3)
+    place, left, right = map(robot.state_names.index, ("right_wheel", "dleft_wheel", "dright_wheel"))
+    x = run.samples.x
+    wanted = np.column_stack([-0.05 * x[:, left], 0.3 * (0.4 - x[:, place]) - 0.02 * x[:, right]])
+    assert not run.saturated
+    np.testing.assert_allclose(run.samples.inputs, wanted, atol=1e-12)

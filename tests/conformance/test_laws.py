@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from saltus import registry
 from saltus.conformance.laws import Contact, strike
 from saltus.contact import find_law
+from saltus.engine._program import law_address
 
 EVERY_LAW = pytest.mark.parametrize("name", registry.names("laws", own=True))
 MANY = settings(max_examples=150, deadline=None)
@@ -172,3 +176,46 @@ def test_newton_bounces_from_the_velocity_before_the_event():
     contact = Contact(np.array([[2.0, 0.1], [0.1, 1.0]]), np.array([0.5, -1.0]), 0.4)
     outcome = strike(find_law("newton"), contact, (0.6,), free=[0.4, 0.2])
     assert outcome.after[1] == pytest.approx(0.6, rel=1e-13)
+
+
+# -- in space and in the plane ------------------------------------------------------------------------
+
+
+IN_SPACE = [name for name in registry.names("laws", own=True) if find_law(name).impulse_in_space is not None]
+CALL = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 6)
+
+
+def strike_in_space(law, contact, coefficients, free, angle):
+    """Impulse along, normal and across, and what the law says, of a contact that slides at an angle to the rows."""
+    c, s = math.cos(angle), math.sin(angle)
+    (tangential, coupling), (_, normal) = contact.A
+    # the mobility across the plane of motion is another one; rows are (t, n, s)
+    turn = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
+    A = turn @ np.array([[tangential, coupling, 0], [coupling, normal, 0], [0, 0, tangential]]) @ turn.T
+    given = [turn @ np.array([v[0], v[1], 0.0]) for v in (free, contact.before)]
+    numbers = np.array([contact.friction, *coefficients], dtype=float)
+    impulse, info = np.full(3, np.nan), np.full(3, np.nan)
+    arrays = [np.ascontiguousarray(a) for a in (A, *given, numbers)]
+    status = CALL(law_address(law, in_space=True))(*(a.ctypes.data for a in (*arrays, impulse, info)))
+    return status, turn.T @ impulse, info
+
+
+@pytest.mark.parametrize("name", IN_SPACE)
+@MANY
+@given(data=st.data(), contact=contacts(), angle=st.sampled_from([0.0, 0.7, 2.0, math.pi, -1.2]), lifted=st.booleans())
+def test_a_law_in_space_is_that_of_the_plane_where_nothing_moves_sideways(name, data, contact, angle, lifted):
+    """The impulse, and whether it says that the contact stays and sticks; also where another contact lifts it."""
+    law = find_law(name)
+    edges = [st.sampled_from([max(c.lower, min(0.0, c.upper)), c.upper]) for c in law.declared]
+    coefficients = data.draw(st.one_of(st.tuples(*edges), any_coefficients(name)))
+    free = contact.before * [1.0, -0.5 if lifted else 1.0]
+    flat = strike(law, contact, coefficients, free=free)
+    status, impulse, info = strike_in_space(law, contact, coefficients, free, angle)
+    assert status == flat.status
+    if status == 0:
+        size = max(np.abs(flat.impulse).max(), 1e-300)
+        np.testing.assert_allclose(impulse, [flat.impulse[0], flat.impulse[1], 0.0], rtol=0, atol=1e-7 * size)
+        edge = abs(abs(flat.impulse[0]) - contact.friction * flat.impulse[1]) < 1e-6 * size
+        assert not np.isnan(info[:2]).any()
+        assert (info[0] == 1.0) == flat.normal_stops
+        assert edge or (info[1] == 1.0) == flat.tangential_stops

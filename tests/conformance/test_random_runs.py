@@ -1,4 +1,4 @@
-"""A few hundred random runs of every robot; `benchmarks/million.py` makes more of them."""
+"""A few hundred random runs of every robot; `verification/plain.py` makes more of them."""
 
 import numpy as np
 import pytest

@@ -9,6 +9,7 @@ from machines import Guard, lifter, particle, plank
 
 import saltus
 from saltus.control import Constant, Sampled, Schedule
+from saltus.engine import _layout as L
 
 
 def times(run, guard):
@@ -203,3 +204,14 @@ def test_event_limit_and_step_limit_are_statuses():
     run = saltus.simulate(saltus.robots.pendulum(), until=100.0, max_steps=50, raise_errors=False)
     assert run.status.name == "step_limit"
     assert run.steps == 50
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853"])
+@pytest.mark.parametrize(("middle", "half"), [(0.52, 1e-4), (0.53, 1e-5), (0.515, 1e-2)])
+def test_a_guard_that_begins_at_zero_and_dips_within_the_same_step(middle, half, method):
+    """It leaves zero, and is armed from there on: the dip is found although the step is the whole run."""
+    one = particle(lambda x, y: [Guard("dip", x * ((x - middle) ** 2 - half**2), "record")])
+    run = saltus.simulate(one, {"dx": 1.0}, until=1.0, method=method, first_step=1.0)
+    assert run.step_rows[0, L.S_LENGTH] > 0.5  # nothing has seen it positive before
+    assert [event.guard for event in run.events] == ["dip"]
+    assert run.events[0].t == pytest.approx(middle - half, abs=1e-12)

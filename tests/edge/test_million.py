@@ -1,4 +1,4 @@
-"""What random runs once found, each in its smallest form; `benchmarks/million.py` makes them."""
+"""What random runs once found, each in its smallest form; `verification/plain.py` makes them."""
 
 import math
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from saltus import robots, simulate
+from saltus import _checkpoint, robots, simulate
+from saltus._records import load_record
 from saltus.control import Timed
 from saltus.errors import InputError, SaltusError
-from saltus.gaits import find_gait, find_stable, recovers, run_cycle, run_many, solve, spectral_radius
+from saltus.gaits import climb, find_gait, find_stable, recovers, run_cycle, run_many, solve, spectral_radius
+from saltus.gaits._search_file import SearchFile
 from saltus.gaits.types import pieces
 
 
@@ -128,3 +130,83 @@ def test_a_gait_type_is_for_its_robot():
 def test_a_start_is_numbers():
     with pytest.raises(InputError, match="dtheta1 must be a number, got 'a'"):
         run_cycle(find_gait("swing", "monkeybot"), {"dtheta1": "a"})
+
+
+# -- resumed ------------------------------------------------------------------------------------------
+
+
+class Killed(Exception):
+    """The end of a process, as far as a test goes."""
+
+
+def stored_often(monkeypatch):
+    monkeypatch.setattr(_checkpoint, "LONGEST", 0.0)
+    monkeypatch.setattr(_checkpoint, "SHARE", 1.0)
+
+
+def all_of(gait):
+    return gait.to_dict() | {"shift": gait.recovery.shift.tolist(), "end": dict(gait.fixed.cycle.final)}
+
+
+def killed_now_and_then(monkeypatch, path, work, every):
+    """Work that is killed after so many checkpoints, and resumed, until it is done; and how often it was killed."""
+    store, count, places = SearchFile._save, [0], []
+
+    def killing(self):
+        store(self)
+        count[0] += 1
+        if count[0] % every == 0:
+            raise Killed
+
+    monkeypatch.setattr(SearchFile, "_save", killing)
+    while len(places) < 50:
+        try:
+            return work(resume=path.exists()), places
+        except Killed:
+            places.append(load_record(path, "saltus gait search 1"))
+    raise AssertionError("it gets no further")
+
+
+def test_whenever_a_search_is_killed_it_is_resumed_bit_for_bit(tmp_path, monkeypatch):
+    gait, path = pieces.make(robots.monkeybot(), pieces=1), tmp_path / "part.json"
+    options = {"seed": 1, "cycles": 60, "tries": 5}
+    whole = find_stable(gait, **options)
+    high = climb(whole, most=0.02, step=0.02, tries=5, cycles=60)
+    stored_often(monkeypatch)
+
+    def work(resume):
+        found = find_stable(gait, **options, checkpoint=path, resume=resume)
+        return found, climb(found, most=0.02, step=0.02, tries=5, cycles=60, checkpoint=path, resume=resume)
+
+    (found, higher), places = killed_now_and_then(monkeypatch, path, work, every=11)
+    assert all_of(found) == all_of(whole)
+    assert all_of(higher) == all_of(high)
+    assert len(places) > 3
+    # in the middle of descents of the search
+    assert any(place["climbing"] is None and place["searching"]["place"]["done"] > 0 for place in places)
+
+
+def test_a_search_that_ctrl_c_stops_is_resumed(tmp_path):
+    gait, path = pieces.make(robots.monkeybot(), pieces=1), tmp_path / "part.json"
+
+    def press(number, _):
+        if number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find_stable(gait, seed=1, radius=0.1, starts=3, checkpoint=path, progress=press)
+    seen = []
+    with pytest.raises(SaltusError, match="none of 2 random starts"):
+        find_stable(
+            gait, seed=1, radius=0.1, starts=2, checkpoint=path, resume=True, progress=lambda k, _: seen.append(k)
+        )
+    assert 2 in seen
+    with pytest.raises(InputError, match="seed = 1, and wanted is 2"):
+        find_stable(gait, seed=2, radius=0.1, starts=2, checkpoint=path, resume=True)
+    other = pieces.make(robots.monkeybot(g=9.0), pieces=1)
+    with pytest.raises(InputError, match="parameters"):
+        find_stable(other, seed=1, radius=0.1, starts=2, checkpoint=path, resume=True)
+    with pytest.raises(InputError, match="from which checkpoint"):
+        find_stable(gait, resume=True)
+    with pytest.raises(InputError, match="No such file"):
+        find_stable(gait, checkpoint=tmp_path / "none.json", resume=True)

@@ -27,6 +27,8 @@ app = typer.Typer(
     name="saltus",
     cls=VerbGroup,
     help="A laboratory for robots whose motion is smooth until something sudden happens.",
+    epilog="Exit codes: 0 all is well; 1 a run or a check failed; 2 it was refused; 3 the audit of a run failed; "
+    "130 interrupted.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

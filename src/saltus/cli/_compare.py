@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import write_json
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, may_overwrite
 from saltus.cli._words import Json, Out, Progress, Robot, folder, plain, print_json, print_reasons, print_table
@@ -59,8 +59,11 @@ def compare_command(
     if report is not None:
         _can_write(report.path.parent)
     with Progress(1.0, quiet=as_json, doing="comparing:") as show:
-        found = compare_controllers(
-            system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
+        audits = Audits()
+        found = audits.during(
+            lambda: compare_controllers(
+                system, seed=seed, mixes=mixes, effort=effort, progress=lambda doing, share: show(share, doing)
+            )
         )
     with Progress(quiet=as_json, doing="drawing"):
         figures = comparison_figures(found)
@@ -69,10 +72,12 @@ def compare_command(
             _report(report.begin(f"{robot}: three controllers compared"), found, figures)
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
+        audits.exit()
         return
     _print(found, robot)
     for path in files:
         print(f"wrote {path}")
+    audits.exit()
 
 
 def _file(out: Path, robot: str) -> Path:
@@ -101,7 +106,7 @@ def _print(found: Comparison, robot: str) -> None:
 def _write(found: Comparison, figures: Mapping[str, tuple[Any, str]], file: Path) -> list[Path]:
     from saltus.show import save_figure
 
-    write(file, json.dumps(plain(found.to_dict()), indent=1, ensure_ascii=False).encode())
+    write_json(file, plain(found.to_dict()))
     return [
         file,
         *(

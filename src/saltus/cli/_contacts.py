@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import (
     ATOL,
     METHOD,
@@ -126,9 +127,15 @@ def laws_command(
             if runs.reasons:
                 document.warnings([f"{name} has no run: {why}." for name, why in runs.reasons.items()])
     lost = {name: sum(event.energy_lost for event in run.events) for name, run in runs.items()}
+    audits = Audits()
+    audits.runs(runs)
     if as_json:
-        facts = {name: run_facts(run) | {"impact_loss": lost[name]} for name, run in runs.items()}
+        facts = {
+            name: run_facts(run) | {"impact_loss": lost[name], "audit": run.check().to_dict()}
+            for name, run in runs.items()
+        }
         print_json(facts | {name: {"status": "not_started", "reason": why} for name, why in runs.reasons.items()})
+        audits.exit()
         return
     figures = list(next(iter(runs.values())).figures)
     rows = [
@@ -146,6 +153,7 @@ def laws_command(
     print_table(("law", "status", "end (s)", "lost in impacts (J)", "modes", *figures), rows, one.system.name)
     for name, why in runs.reasons.items():
         print(f"{name} has no run: {why}")
+    audits.exit()
 
 
 # How many values of one quantity a map may have.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import saltus
+from saltus._reading import parse_json
+from saltus.cli._audited import Audits
 from saltus.cli._words import Progress, number, numbers, pairs
 from saltus.errors import InputError, RunFailed, RunInterrupted, unknown_name
 
@@ -146,9 +148,13 @@ def experiment(
     return _Experiment(system, start | numbers(x0, "--x0"), acting, until)
 
 
-def exit_after(failure: Failure | None) -> None:
+def exit_after(failure: Failure | None, run: Trajectory, *, deep: bool = False) -> None:
+    """End a verb that made one run: a code for each way in which it may have gone wrong."""
     if failure is not None:
         raise typer.Exit(130 if isinstance(failure, RunInterrupted) else 1)
+    audits = Audits()
+    audits.run(run, deep=deep)
+    audits.exit()
 
 
 def find_acting(system: HybridSystem, name: str, options: Mapping[str, str]) -> Any:
@@ -190,7 +196,7 @@ def _options(kind: Any, name: str, options: Mapping[str, str]) -> dict[str, Any]
             values[key] = text
             continue
         try:
-            values[key] = json.loads(text)
+            values[key] = parse_json(text)
         except json.JSONDecodeError:
             values[key] = _worded(text, str(fields[key]), f"--control {key}")
     return values

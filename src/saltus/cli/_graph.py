@@ -64,7 +64,7 @@ def graph_command(
     report = asked_report(context)
     form = _form(form, out, as_json)
     system = changed_robot(robot, set_, law, guard)
-    failure = None
+    run, failure = None, None
     if visited:
         if by_unit:
             raise InputError("--by-unit is about what is possible; leave out --visited")
@@ -96,7 +96,8 @@ def graph_command(
         print(graph.text(form), end="")
     if failure is not None and not as_json:
         print(f"saltus: {failure}", file=sys.stderr)
-    exit_after(failure)
+    if run is not None:
+        exit_after(failure, run)
 
 
 def _report_graph(document: Document, graph: ModeGraph) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus.cli._audited import Audits
 from saltus.cli._report import Report, told
 from saltus.cli._words import Progress, folder, print_json, print_reasons, print_table
 
@@ -28,9 +29,12 @@ def emit_intervals(
     span = float(values[0]), float(values[-1])
     folder(out)
     with Progress(1.0, quiet=as_json, doing="scanning") as show:
-        found = recoverable_intervals(
-            system, name, span, resolution=abs(span[1] - span[0]) / (len(values) - 1),
-            progress=lambda n, of: show(n / of), **options,
+        audits = Audits()
+        found = audits.during(
+            lambda: recoverable_intervals(
+                system, name, span, resolution=abs(span[1] - span[0]) / (len(values) - 1),
+                progress=lambda n, of: show(n / of), **options,
+            )
         )  # fmt: skip
         found = dataclasses.replace(found, controller=controller)
     with Progress(quiet=as_json, doing="drawing"):
@@ -39,6 +43,7 @@ def emit_intervals(
             _report(report.begin(f"{robot}: from which {name} it returns"), found)
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
+        audits.exit()
         return
     title = f"{robot}, {found.controller}: {found.name} in {found.unit}, {found.runs} runs"
     print_table(("from", "to", "returns", "outcomes of the scan"), [_row(part) for part in found.intervals], title)
@@ -47,6 +52,7 @@ def emit_intervals(
     print_reasons(found.reason_counts, int(found.scanned.sum()), "starts of the scan")
     for path in files:
         print(f"wrote {path}")
+    audits.exit()
 
 
 def first_lost(found: RecoverableIntervals) -> str:

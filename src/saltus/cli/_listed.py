@@ -1,4 +1,4 @@
-"""All that can be used by name: what is saltus's own is read from its files, and only plugins are loaded."""
+"""All that can be used by name, as the files say it: no plugin is run for a list."""
 
 from __future__ import annotations
 
@@ -6,45 +6,33 @@ import ast
 from typing import Any
 
 from saltus import registry
-from saltus.errors import SaltusError
 
 
 def everything() -> dict[str, Any]:
     """All that can be used by name, which file each plugin is, and what is wrong with the others."""
     problems = {str(path): reason for path, reason in registry.problems().items()}
-    usable: dict[str, dict[str, str]] = {kind: {} for kind in registry.KINDS}
-    for kind, found in usable.items():
-        for name in registry.names(kind):
-            try:
-                found[name] = _described(kind, name)
-            except SaltusError as error:
-                problems[str(registry.where(kind, name))] = str(error)
+    usable = {kind: registry.names(kind) for kind in registry.KINDS}
     return {
-        "robots": usable.pop("robots"),
-        **{kind: list(found) for kind, found in usable.items()},
-        "plugins": {
-            f"{entry.kind}/{entry.name}": str(entry.path)
-            for entry in registry.plugins()
-            if str(entry.path) not in problems
-        },
+        "robots": {name: _description(name) for name in usable.pop("robots")},
+        **usable,
+        "plugins": {f"{entry.kind}/{entry.name}": str(entry.path) for entry in registry.plugins()},
         "problems": problems,
     }
 
 
-def _described(kind: str, name: str) -> str:
-    """What a robot is, in one line, and nothing for other kinds; a plugin that cannot be used raises its error."""
-    entry = registry.find(kind, name)
-    if kind == "robots":
-        return (None if entry.plugin else written_description(entry)) or _built_description(name)
-    if entry.plugin:
-        _load(kind, name)
-    return ""
+def _description(name: str) -> str:
+    """What a robot is, in one line. That of a plugin is the text in its file, if it is plain there."""
+    entry = registry.find("robots", name)
+    written = written_description(entry)
+    if written is None:
+        return f"(see saltus list {name})" if entry.plugin else _built_description(name)
+    return written
 
 
 def written_description(entry: registry.Entry) -> str | None:
     """The text that the function ``build`` of a robot's file gives as ``about``; None where no or several texts are."""
     found: list[str] = []
-    for function in ast.parse(entry.path.read_bytes()).body:
+    for function in registry.statements(entry.path):
         if isinstance(function, ast.FunctionDef) and function.name == "build":
             calls = [getattr(statement, "value", None) for statement in function.body]
             words = [word for call in calls if isinstance(call, ast.Call) for word in call.keywords]
@@ -57,16 +45,3 @@ def _built_description(name: str) -> str:
     from saltus.robots import find_robot
 
     return find_robot(name).about
-
-
-def _load(kind: str, name: str) -> None:
-    """Load a plugin, and see whether it is what its kind asks for."""
-    from saltus.contact import find_law
-    from saltus.control import find_controller
-    from saltus.engine import find_method
-
-    finders: dict[str, Any] = {"controllers": find_controller, "laws": find_law, "methods": find_method}
-    if kind in finders:
-        finders[kind](name)
-    else:
-        registry.load(kind, name)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from saltus._records import write_json
 from saltus._write import write
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import Parameters, changed_robot, experiment
 from saltus.cli._report import asked_report, forced, told
 from saltus.cli._runs import draw_run
@@ -106,10 +108,10 @@ def optimize_command(
             document = report.begin(f"{chosen.name}: {_value(verdict)}", f"the best found; {chosen.objective}")
             document.facts("Verdict", told({name: value for name, value in content.items() if name != "modes"}))
             add_runs(document, {"": verdict.run})
-    if as_json:
-        print_json(content)
-        return
-    print_tree(content)
+    print_json(content) if as_json else print_tree(content)
+    audits = Audits()
+    audits.run(verdict.run, "the best found")
+    audits.exit()
 
 
 @dataclasses.dataclass
@@ -146,7 +148,7 @@ class _Result:
         if self.problem.mixes is not None:
             kept = optimize.robustness(self.problem, trial, self.problem.mixes.held_out())
             content["robustness"] = kept.to_dict()
-        write(self.verdict_file, json.dumps(plain(content), indent=1).encode())
+        write_json(self.verdict_file, plain(content))
         return content
 
     def _command(self, trial: optimize.Trial, table: Path) -> str:
@@ -226,6 +228,7 @@ def trade_command(
     points: dict[float, optimize.Robustness] = {}
     reasons: dict[float, str] = {}
     held = optimize.find_problem(name, system, reading, 1.0).mixes
+    audits = Audits()
     with Progress(time * len(chosen), quiet=as_json, doing="searching") as shown:
         for k, size in enumerate(chosen):
 
@@ -236,15 +239,16 @@ def trade_command(
             go_on = resume and files[size].exists()
             best = optimize.search(one, seconds=time, seed=seed, file=files[size], resume=go_on, progress=tell)
             if held is not None:
+                trial, mixes = one.trial(best.values), held.held_out()
                 try:
-                    points[size] = optimize.robustness(one, one.trial(best.values), held.held_out())
+                    points[size] = audits.during(partial(optimize.robustness, one, trial, mixes))
                 except InputError as error:  # what the search of one size came to spoils no other
                     reasons[size] = str(error)
     if reasons and not points:
         raise none_of("sizes have a motion that can start", list(reasons.values()))
     content = {"problem": name, "seed": seed, "points": [{"size": s, **p.to_dict()} for s, p in points.items()]}
     content |= {"not_started": [{"size": s, "reason": why} for s, why in reasons.items()]} if reasons else {}
-    write(out / "trade.json", json.dumps(plain(content), indent=1).encode())
+    write_json(out / "trade.json", plain(content))
     figure = show.trade_figure(points)
     show.save_figure(figure, out, "trade")
     if report is not None:
@@ -258,6 +262,7 @@ def trade_command(
         document.warnings([*told_why, *(f"Size {size:g}: {why}." for size, why in reasons.items())])
         document.table("Points", list(rows[0]) if rows else [], [list(row.values()) for row in rows])
     print_json(content) if as_json else print_tree(content)
+    audits.exit()
 
 
 def _named(robot: str, problem: str | None, given: Parameters) -> tuple[HybridSystem, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._contacts import axis_of
 from saltus.cli._experiment import (
     METHOD,
@@ -107,7 +108,8 @@ def _emit_map(
 
     folder(out)
     with Progress(1.0, quiet=as_json, doing="mapping") as show:
-        found = region(system, *axes, progress=lambda n, of: show(n / of), **options)
+        audits = Audits()
+        found = audits.during(lambda: region(system, *axes, progress=lambda n, of: show(n / of), **options))
         found = dataclasses.replace(found, controller=controller)
     with Progress(quiet=as_json, doing="drawing"):
         files = _write(found, out, f"{robot}-region")
@@ -115,12 +117,14 @@ def _emit_map(
             _report(report.begin(f"{robot}: from where it comes back"), found)
     if as_json:
         print_json(found.to_dict() | {"files": [str(path) for path in files]})
+        audits.exit()
         return
     rows = [(name, str(runs), f"{runs / found.outcome.size:.2%}") for name, runs in found.counts.items()]
     print_table(("outcome", "runs", "share"), rows, f"{robot}, {found.controller}: {found.outcome.size} starts")
     print_reasons(found.reason_counts, found.outcome.size, "starts")
     for path in files:
         print(f"wrote {path}")
+    audits.exit()
 
 
 def _write(found: Region, out: Path, name: str) -> list[Path]:

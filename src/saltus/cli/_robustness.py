@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import write_json
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import ControllerOptions, Parameters, changed_robot, find_acting
 from saltus.cli._report import asked_report, told
 from saltus.cli._words import (
@@ -119,8 +119,12 @@ def robustness_command(
         files = _write(made, content, out, f"{robot}-robustness")
         if report is not None:
             _report(report.begin(f"{robot}: how sure it is"), made, tuned, system)
+    audits = Audits()
+    for name, one in made.items():
+        audits.batch(one.batch, name)
     if as_json:
         print_json(content | {"files": [str(path) for path in files]})
+        audits.exit()
         return
     if tuned is not None:
         _print_tuned(tuned)
@@ -131,6 +135,7 @@ def robustness_command(
         print(line)
     for path in files:
         print(f"wrote {path}")
+    audits.exit()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -366,7 +371,7 @@ def _write(made: Mapping[str, SwingTrials], content: Any, out: Path, name: str) 
     from saltus.show import save_figure
 
     file = out / f"{name}.json"
-    write(file, json.dumps(plain(content), indent=1).encode())
+    write_json(file, plain(content))
     return [
         file,
         *(path for what, (figure, _) in _figures(made).items() for path in save_figure(figure, out, f"{name}-{what}")),

@@ -78,6 +78,9 @@ def run_command(
         float | None,
         typer.Option(help="Of --watch and --animation: simulated seconds in one that passes; by the run's length."),
     ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Audit deeply: windows by another method, and the error of the end state.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and report how it went."""
@@ -106,12 +109,13 @@ def run_command(
     no_view = None if view is None else _view(run, view, as_json)
     written = {"out": out, "figures": figures}
     written |= {"animation": None if no_film else animation, "view": None if no_view else view}
-    _print_run(run, failure, written, claws_told(acting, run), as_json)
+    deep = deep and run.status.good
+    _print_run(run, failure, written, claws_told(acting, run), as_json=as_json, deep=deep)
     for problem in dict.fromkeys(str(error) for error in (no_film, no_view) if error is not None):
         print(f"saltus: {problem}", file=sys.stderr)
     if no_film is not None or no_view is not None:  # all else is done and told
         raise typer.Exit(2)
-    exit_after(failure)
+    exit_after(failure, run, deep=deep)
 
 
 def _check_files(
@@ -228,10 +232,11 @@ def _how_far(system: HybridSystem, told: Mapping[str, Any]) -> str:
 
 
 def _print_run(
-    run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], told: Mapping[str, Any], as_json: bool
-) -> None:
+    run: Trajectory, failure: Failure | None, written: Mapping[str, Path | None], told: Mapping[str, Any], *,
+    as_json: bool, deep: bool,
+) -> None:  # fmt: skip
     with Progress(quiet=as_json, doing="checking"):
-        audit = run.check()
+        audit = run.check(deep=deep)
     if as_json:
         content = run_facts(run) | dict(told) | {"audit": audit.to_dict()}
         content |= {what: None if path is None else str(path) for what, path in written.items()}

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import save_record, write_json
 from saltus.cli._app import app
-from saltus.cli._gaits import GaitType, Values, _complex, _gait, _print_content, _print_files, _values, report_gait
-from saltus.cli._report import asked_report, told
+from saltus.cli._audited import Audits
+from saltus.cli._gaits import (
+    GAIT_FORMAT,
+    GaitType,
+    Values,
+    _complex,
+    _gait,
+    _print_content,
+    _print_files,
+    _values,
+    report_gait,
+)
+from saltus.cli._report import asked_report, forced, told
 from saltus.cli._words import Json, Progress, Robot, folder, plain, print_json, print_table
 from saltus.errors import InputError
 
@@ -37,6 +48,7 @@ def search_command(
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
     starts: Annotated[int, typer.Option(help="How many random starts at most.")] = 200,
     cycles: Annotated[int, typer.Option(help="Cycles in which differences must die out.")] = 500,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was interrupted in the folder.")] = False,
     out: Annotated[Path | None, typer.Option(help="A folder for a file of the gait, for `saltus gait --from`.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -59,30 +71,44 @@ def search_command(
     drawn = [name for name in _values(set_, "--set") if name in made.knobs]
     if drawn:
         raise InputError(f"a search draws {drawn[0]} itself, so that it cannot be set")
-    if out is not None:
-        folder(out)
-    with Progress(starts, quiet=as_json, doing="searching") as show:
-        found = gaits.find_stable(
-            made, radius=radius, rise=rise, seed=seed, starts=starts, cycles=cycles, progress=lambda k, _: show(k)
-        )
-    if climb is not None:
-        with Progress(climb - rise, quiet=as_json, doing="climbing") as show:
-            found = gaits.climb(
-                found, most=climb, cycles=cycles,
-                progress=lambda now, size: show(now - rise, f"{now:.3f} m, radius {size:.2f}"),
+    part = None if out is None else folder(out) / f"{robot}-{made.name}-found.part.json"
+    if resume and part is None:
+        raise InputError("--resume goes on with what is in a folder: name it with --out")
+    resume = resume and part is not None and part.exists()
+    if part is not None and part.exists() and not resume:
+        if not forced(context):
+            raise InputError(f"{part} exists already; --resume goes on with it, --force begins anew")
+        part.unlink()
+    try:
+        with Progress(starts, quiet=as_json, doing="searching") as show:
+            found = gaits.find_stable(
+                made, radius=radius, rise=rise, seed=seed, starts=starts, cycles=cycles, checkpoint=part,
+                resume=resume, progress=lambda k, _: show(k),
             )  # fmt: skip
+        if climb is not None:
+            with Progress(climb - rise, quiet=as_json, doing="climbing") as show:
+                found = gaits.climb(
+                    found, most=climb, cycles=cycles, checkpoint=part, resume=resume,
+                    progress=lambda now, size: show(now - rise, f"{now:.3f} m, radius {size:.2f}"),
+                )  # fmt: skip
+    except KeyboardInterrupt:
+        if part is not None:
+            print(f"saltus: stored in {part}; the same with --resume goes on", file=sys.stderr)
+        raise
     content = {"robot": robot, "seed": seed, **found.to_dict(), "multipliers_timed": _complex(found.fixed.multipliers)}
     if report is not None:
         report_gait(report.begin(f"{robot}, {made.name}: a gait by the clock"), content, found.fixed.cycle, found.fixed)
     if out is not None:
         parameters = {name: value for name, value in _values(set_, "--set").items() if name not in made.knobs}
         path = out / f"{robot}-{made.name}-found.json"
-        write(path, json.dumps(plain({**content, "parameters": parameters}), indent=1).encode())
+        save_record(path, GAIT_FORMAT, plain({**content, "parameters": parameters}))
         content["file"] = str(path)
-    if as_json:
-        print_json(content)
-    else:
-        _print_content(content)
+        assert part is not None
+        part.unlink(missing_ok=True)
+    print_json(content) if as_json else _print_content(content)
+    audits = Audits()
+    audits.cycle(found.fixed.cycle)
+    audits.exit()
 
 
 def _timed_type(robot: str) -> str | None:
@@ -128,13 +154,18 @@ def collisionless_command(
             document.cycles("Motion", cycles)
         else:
             document.text("There are none.")
+    audits = Audits()
+    for name, cycle in cycles.items():
+        audits.cycle(cycle, name)
     if as_json:
         print_json({"robot": robot, "gaits": rows})
+        audits.exit()
         return
     for row in rows:
         _print_content(row)
     if not rows:
         print("none")
+    audits.exit()
 
 
 @app.command("family")
@@ -172,8 +203,12 @@ def family_command(
         files = _write_family(family, out, f"{robot}-{made.name}-family-{name}") if out is not None else []
         if report is not None:
             _report_family(report.begin(f"{robot}, {made.name}: family in {name}"), family)
+    audits = Audits()
+    for value, point in zip(family.values, family.points, strict=True):
+        audits.cycle(point.cycle, f"{name} = {value:.6g}")
     if as_json:
         print_json({"robot": robot, **_family(family), "files": [str(path) for path in files]})
+        audits.exit()
         return
     lines = [
         (f"{value:.6g}", *(f"{point.start[free]:.6g}" for free in made.free), f"{radius:.4g}", f"{_clock(point):.4g}")
@@ -185,6 +220,7 @@ def family_command(
     print(f"ends: {family.ends[0]}; {family.ends[1]}")
     print(f"resolution: {_resolution(family)}")
     _print_files(files)
+    audits.exit()
 
 
 def _family(family: Family) -> dict[str, Any]:
@@ -230,7 +266,7 @@ def _report_family(document: Document, family: Family) -> None:
 def _write_family(family: Family, out: Path, name: str) -> list[Path]:
     from saltus.show import family_figure, save_figure
 
-    files = [write(out / f"{name}.json", json.dumps(plain(_family(family)), indent=1).encode())]
+    files = [write_json(out / f"{name}.json", plain(_family(family)))]
     return files + save_figure(family_figure(family), out, name)
 
 

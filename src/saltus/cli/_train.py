@@ -12,6 +12,7 @@ import typer
 
 from saltus._write import write
 from saltus.cli._app import app
+from saltus.cli._audited import Audits
 from saltus.cli._experiment import Parameters, changed_robot
 from saltus.cli._report import asked_report, forced, told
 from saltus.cli._train_impulses import (
@@ -107,6 +108,7 @@ def train_command(
         **{f"--{name}": pair for name, pair in pairs.items()},
     }  # fmt: skip
     _refuse(method, {"dp": only_impulse, "impulse": only_dp})
+    audits = Audits()
     if method == "dp":
         given = {"sweeps": sweeps, "effort": effort, "reversal": reversal, "seed": seed}
         made_by = _recipe(RECIPE if recipe is None else recipe, given)
@@ -116,7 +118,7 @@ def train_command(
         for job in jobs:
             job.check(out, resume=resume, force=forced(context))
         folder(out)
-        content, rows = _tables(jobs, out, threads, resume=resume, quiet=as_json)
+        content, rows = audits.during(lambda: _tables(jobs, out, threads, resume=resume, quiet=as_json))
         columns: tuple[str, ...] = ("table", "sweeps", "residual", "time, s", "GB", "file")
         title = f"{robot}: recipe {made_by.name}"
     else:
@@ -126,7 +128,7 @@ def train_command(
         )  # fmt: skip
         learning.check(out, force=forced(context))
         folder(out)
-        content = learning.made(out, quiet=as_json)
+        content = audits.during(lambda: learning.made(out, quiet=as_json))
         rows, columns = learned_rows(content), COLUMNS
         title = f"{robot}: {content['trials']} impulses, {queries_told(content)}"
     content = {"robot": robot, "method": method, **content}
@@ -140,12 +142,14 @@ def train_command(
         document.facts("What it was trained for", [("robot", f"{system.name}: {system.about}", ""), *values])
     if as_json:
         print_json(content)
+        audits.exit()
         return
     print_table(columns, rows, title)
     for one in content.get("asked", []):
         print(one["command"] + ("" if one["hit"] else "  # misses"))
     for path in content["files"]:
         print(f"wrote {path}")
+    audits.exit()
 
 
 def _refuse(method: str, foreign: dict[str, dict[str, Any]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus._write import write
+from saltus._records import write_json
 from saltus.cli._words import Progress, number, plain
 from saltus.errors import InputError
 
@@ -75,7 +74,7 @@ class ImpulseJob:
             "files": [str(path) for path in files],
         }
         save_trials(files[0], made.swinger, made.trials)
-        write(files[1], json.dumps(plain(content), indent=1).encode())
+        write_json(files[1], plain(content))
         return content
 
     def _asked(self, inverse: GoodTrials, start: float, target: float) -> dict[str, Any]:

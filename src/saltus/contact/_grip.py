@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,10 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._finite import as_float, is_finite
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._unit import GRIP, IMPACT, KINEMATIC, NONE
 from saltus.errors import InputError
@@ -39,9 +41,9 @@ def _check(hold: Hold, capture: Any) -> None:
     """Refuse numbers that no bar, line or wall has; expressions are for the parameters' own limits."""
     what = type(hold).__name__.lower()
     for value in hold.fixed:
-        if isinstance(value, Real) and not math.isfinite(value):
+        if isinstance(value, Real) and not is_finite(value):
             raise InputError(f"a {what} is where finite numbers say, got {value}")
-    if isinstance(capture, Real) and not float(capture) > 0:
+    if isinstance(capture, Real) and not as_float(capture) > 0:
         raise InputError(f"a {what} of capture {capture:g} m can never be entered; it must be positive")
 
 
@@ -50,6 +52,8 @@ def distance(square: Any) -> Any:
     return ca.sqrt(ca.fmax(square, 1e-30))
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Bar:
     """A bar seen end-on: held by a point within ``capture`` of its centre (m)."""
@@ -92,6 +96,8 @@ def _least(values: list[Any]) -> Any:
     return least
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Line:
     """A straight line or, with an end, a piece of one: held by a point within ``capture`` of it (m)."""
@@ -128,6 +134,8 @@ class Line:
         return (along[0] * away[1] - along[1] * away[0]) / ca.norm_2(along)
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Wall:
     """A wall through a point, seen edge-on, whose surface runs at an angle (rad): held from the side to
@@ -156,6 +164,8 @@ class Wall:
         return ca.cos(self.angle) * away[1] - ca.sin(self.angle) * away[0]
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Grip:
     """A point that can be pinned to the world where it is.

@@ -15,7 +15,9 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
 from saltus.contact._on_ground import OnGround
@@ -85,6 +87,8 @@ class _OnGround(OnGround):
         return tuple(one for one in EDGES if one[0] in known and one[2] in known)
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class GroundPoint(_OnGround):
     """A point that can meet the ground.
@@ -113,6 +117,8 @@ class GroundPoint(_OnGround):
     open_name: str = "open"
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Wheel(_OnGround):
     """A round wheel that rolls on the ground, slips on it or leaves it.

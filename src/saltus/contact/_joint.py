@@ -13,7 +13,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._finite import as_float
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._unit import FORCE, IMPACT, JOINT, JUMP, KINEMATIC, NONE, TEST
 from saltus.errors import InputError
@@ -22,6 +25,8 @@ from saltus.mechanism import Coordinate
 FREE, STUCK, PLUS, MINUS, LOWER, UPPER = range(6)
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class JointUnit:
     """Friction and stops of a joint.
@@ -60,7 +65,7 @@ class JointUnit:
     impacts = ("lower", "upper")
 
     def __post_init__(self) -> None:
-        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
+        if isinstance(self.viscous, Real) and not 0 <= as_float(self.viscous) < math.inf:
             raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 
 from saltus import registry
+from saltus._finite import as_float
 from saltus.errors import InputError, SaltusError, unknown_name
 
 MOST_COEFFICIENTS = 7
@@ -87,7 +88,7 @@ def find_law(name: str, values: Mapping[str, Any] | None = None) -> Law:
         value = values.get(c.name, c.default)
         if not isinstance(value, (Real, ca.SX)):
             raise InputError(f"coefficient {c.name!r} of law {name} must be a number or an expression, not {value!r}")
-        if isinstance(value, Real) and not c.lower <= float(value) <= c.upper:
+        if isinstance(value, Real) and not c.lower <= as_float(value) <= c.upper:
             raise InputError(
                 f"coefficient {c.name!r} of law {name} must lie between {c.lower:g} and {c.upper:g}, not {value}"
             )

@@ -10,6 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._finite import as_float
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._grip import Grip
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK, JointUnit
@@ -17,6 +20,8 @@ from saltus.contact._unit import JOINT, JUMP
 from saltus.errors import InputError
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Pivot:
     """Friction of a link that turns about a closed grip: a joint that is there only while the grip is closed.
@@ -47,7 +52,7 @@ class Pivot:
     damping = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.viscous, Real) and not 0 <= float(self.viscous) < math.inf:
+        if isinstance(self.viscous, Real) and not 0 <= as_float(self.viscous) < math.inf:
             raise InputError(f"{self.name}: viscous friction must be finite and not negative, got {self.viscous:g}")
 
     @property

@@ -16,7 +16,9 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
+from saltus._whole import sent_whole
 from saltus.contact._equations import Equations
 from saltus.contact._law import Law, plastic
 from saltus.contact._on_ground import OnGround
@@ -100,6 +102,8 @@ class _OnLevelGround(OnGround, ABC):
         return tuple(edge for edge in every if edge[0] in possible and edge[2] in possible)
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SpatialPoint(_OnLevelGround):
     """A point of a body in space that can meet a level ground.
@@ -133,6 +137,8 @@ class SpatialPoint(_OnLevelGround):
         return tuple((name, Velocity(velocity[k], drift[k], place[k])) for name, k in names)
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SpatialWheel(_OnLevelGround):
     """A wheel in space that rolls on a level ground, slips on it or leaves it.

@@ -6,6 +6,7 @@ How many bars there are is part of a robot's equations; where they are is a matt
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._finite import as_float, is_finite
+from saltus._reading import read_text
 from saltus.contact._grip import Bar, Hold, Line
 from saltus.errors import InputError
 from saltus.mechanism import Mechanism
@@ -62,10 +65,10 @@ class World:
     def _pair(given: Any, what: str) -> tuple[float, float]:
         try:
             x, y = given
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{what} is two numbers, got {given!r}") from None
         for value in (x, y):
-            if not isinstance(value, Real) or not math.isfinite(value):
+            if not is_finite(value):
                 raise InputError(f"{what} is where finite numbers say, got {given!r}")
         return float(x), float(y)
 
@@ -128,11 +131,10 @@ class World:
         """Bars from a CSV file with the columns x and y, m."""
         file = Path(path)
         try:
-            with file.open(newline="", encoding="utf-8-sig") as stream:
-                rows = list(csv.DictReader(stream))
+            rows = list(csv.DictReader(io.StringIO(read_text(file), newline="")))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from None
-        except (UnicodeDecodeError, csv.Error) as error:
+        except (ValueError, csv.Error) as error:
             raise InputError(f"{path} is not a CSV file: {error}") from None
         if not rows or not {"x", "y"} <= set(rows[0]):
             raise InputError(f"{path}: a world is a CSV file with the columns x and y and a row for each bar")
@@ -140,7 +142,7 @@ class World:
         for k, row in enumerate(rows):
             try:
                 bars.append((float(row["x"]), float(row["y"])))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(
                     f"{path}, row {k + 2}: x and y are numbers, got {row['x']!r} and {row['y']!r}"
                 ) from None
@@ -166,15 +168,15 @@ def ladder(spacing: float | Sequence[float] = 0.55, bars: int | None = None, inc
             raise InputError(f"a ladder has at least one bar, got {bars!r}")
         if bars > MOST_BARS:
             raise InputError(f"a ladder has at most {MOST_BARS} bars, got {bars}")
-        steps = [float(spacing)] * (bars - 1)
+        steps = [as_float(spacing)] * (bars - 1)
     else:
-        steps = [float(step) if isinstance(step, Real) else math.nan for step in spacing]  # type: ignore[union-attr]
+        steps = [as_float(step) for step in spacing]  # type: ignore[union-attr]
         if bars is not None and bars != len(steps) + 1:
             raise InputError(f"a ladder of {bars} bars has {bars - 1} spacings, got {len(steps)}")
     for step in steps:
         if not 0 < step < math.inf:
             raise InputError(f"spacings of a ladder are positive, got {step:g} m")
-    if not isinstance(incline, Real) or not abs(incline) < math.pi / 2:
+    if not abs(as_float(incline)) < math.pi / 2:
         raise InputError(f"a ladder's incline is less than a right angle, got {incline!r} rad")
     along = [0.0, *itertools.accumulate(steps)]
     return World(tuple((way * math.cos(incline), way * math.sin(incline)) for way in along))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
+
 # A direction belongs to what the inputs reach if it grows by more than this share of the system's size.
 _REACHED = 1e-9
 
@@ -17,6 +19,7 @@ _ROUNDING = 1e-13
 _TOGETHER = 1e-6
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class WeakMode:
     """The eigenvalue that the inputs reach least, how far they reach it, and which states move in its mode.
@@ -37,6 +40,7 @@ class WeakMode:
         return {"eigenvalue": value, "margin": self.margin, "states": self.states}
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Controllability:
     """The rank of the controllability matrix, its smallest singular value, and the margin of each eigenvalue."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
 from saltus.control._protocol import finite
 from saltus.errors import InputError
@@ -15,6 +16,7 @@ from saltus.errors import InputError
 QUANTUM, TOP, CURRENT = range(3)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Current:
     """The sense pin of a driver, a resistor from it to ground, and the converter that reads the voltage.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
 from saltus.control._motor import ANGLE, JOINT, JOINT_MEMORY, OFFSET, RATE
 from saltus.control._protocol import finite
@@ -39,6 +40,7 @@ def decode(before: tuple[int, int], after: tuple[int, int]) -> int:
     return _TABLE.get((*before, *after), 0)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Encoder:
     """An incremental quadrature encoder on the motor's side of a joint.

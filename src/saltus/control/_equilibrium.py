@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import GRIP
 from saltus.contact._ground import OPEN, STICK
 from saltus.contact._joint import FREE, MINUS, PLUS, STUCK
@@ -35,6 +36,7 @@ _METRE = 1e3
 _INSTANT = 1e-9
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Place:
     """A state, its inputs and the statuses of its mode."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._protocol import check_period
 from saltus.engine import Control, ControlParameter
 from saltus.engine._control import compiled_control, python_control
@@ -17,6 +18,7 @@ from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Sampled:
     """A Python function ``(t, state, mode, memory) -> command``, asked every ``period`` seconds and held between."""
@@ -31,6 +33,7 @@ class Sampled:
         return python_control(self.function, system, SAMPLED, check_period(self.period), self.memory)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Continuous:
     """A Python function ``(t, state, mode, memory) -> command``, asked at every stage of every step.
@@ -47,6 +50,7 @@ class Continuous:
         return control
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Compiled:
     """A function in the compiled subset of Python:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
+from saltus._finite import is_finite
 from saltus._native import always_inline, compiled
 from saltus.errors import InputError
 
@@ -38,7 +39,7 @@ class Axis:
 
     def __post_init__(self) -> None:
         for value in (self.lower, self.upper):
-            if not isinstance(value, Real) or not math.isfinite(value):
+            if not is_finite(value):
                 raise InputError(f"axis {self.name}: its ends are finite numbers, got {value!r}")
         if not self.lower < self.upper:
             raise InputError(f"axis {self.name} must rise, got {self.lower:g} to {self.upper:g}")

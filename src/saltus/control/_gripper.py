@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
 from saltus.contact import GRIP, Bar, Grip
 from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
@@ -42,6 +43,7 @@ DOES, UNTIL, INSIDE, SIDE, BARRED, RELEASES, NOW, BEFORE, OLDER, TRIES, MISSES, 
 COUNTS = {"tries": TRIES, "misses": MISSES, "wrong sides": WRONG_SIDES, "too hard": TOO_HARD}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Gripper:
     """Claws that take their time, at all grips of a robot.
@@ -88,7 +90,7 @@ class Gripper:
                 raise InputError(f"gripper: {name} must not be negative, got {getattr(self, name):g}")
         try:
             least, most = (finite(time, "gripper: open_time") for time in self.open_time)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"gripper: open_time is a shortest and a longest time, got {self.open_time!r}") from None
         if not 0 <= least <= most:
             raise InputError(f"gripper: open_time is a shortest and a longest time, got {least:g} and {most:g} s")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import double_bits
 from saltus.control import _hardware_law as H
 from saltus.control._current import Current
@@ -29,6 +30,7 @@ from saltus.mechanism import Actuator
 MOST_PLAY = math.pi
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Hardware:
     """A controller behind real parts: it sees what sensors tell, and motors and claws do what they can of its wishes.

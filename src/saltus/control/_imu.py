@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
 from saltus.control._noise import normal_pair
 from saltus.control._protocol import finite
@@ -15,6 +16,7 @@ from saltus.mechanism import Floating, Revolute
 PLACE, PLACE_RATE, NOISE, NOISE_RATE, BIAS, BIAS_RATE, DELAY, IMU = range(8)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Imu:
     """Noise, bias and delay of the angle and the rate of the first link in the world.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._controllability import Controllability, WeakMode, controllability
 from saltus.control._independent import rate_name
 from saltus.control._protocol import check_period
@@ -22,6 +23,7 @@ STILL = 1e-8
 _REACHED = 1e-7
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Linear:
     """A mode about one of its states: d/dt of a small difference z is A z + B times a difference of the inputs.
@@ -313,7 +315,7 @@ def _square(given: Any, size: int, what: str) -> np.ndarray:
     """A vector, as a diagonal, or a symmetric matrix that is nowhere negative."""
     try:
         matrix = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} are numbers: by name, a vector or a matrix, got {given!r}") from None
     if matrix.shape == (size,):
         matrix = np.diag(matrix)

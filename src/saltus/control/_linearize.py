@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._equilibrium import Place, find_equilibrium, held_values, on_the_edge, statuses_at
 from saltus.control._independent import Choice, Flow, arrays, choose, direction_names, flow_at, read_choice
 from saltus.control._linear import Linear
@@ -104,6 +105,7 @@ def _read(
     return values, watched
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class LinearArc:
     """A(t) and B(t) along an arc of a run: a matrix for each time, all of the same independent states.

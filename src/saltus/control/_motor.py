@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from saltus._content import equal_by_content
 from saltus._native import compiled
 from saltus.control._protocol import finite
 from saltus.errors import InputError
@@ -18,6 +19,7 @@ ACTUATOR, ANGLE, RATE, STALL, FREE, LIMIT, PLAY, CROSSING, JOINT = range(9)
 OFFSET, WAY, JOINT_MEMORY = range(3)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Motor:
     """A motor whose torque falls with its speed, to nothing at ``free_speed``.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, Protocol
 
+from saltus._finite import is_finite
 from saltus.engine import Control
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
@@ -43,7 +44,7 @@ def per_actuator(system: HybridSystem, given: Any, what: str) -> list[float]:
             f"{what}: {system.name} has {len(names)} actuators ({', '.join(names)}), got {len(values)} values"
         )
     for name, value in zip(names, values, strict=True):
-        if not isinstance(value, Real) or not math.isfinite(value):
+        if not is_finite(value):
             raise InputError(f"{what} of actuator {name} must be a finite number, got {value!r}")
     return [float(value) for value in values]
 
@@ -59,7 +60,7 @@ def check_limit(system: HybridSystem, actuator: int, extreme: float, what: str) 
 
 def finite(value: Any, what: str) -> float:
     """Refuse what is not a finite number."""
-    if not isinstance(value, Real) or not math.isfinite(value):
+    if not is_finite(value):
         raise InputError(f"{what} must be a finite number, got {value!r}")
     return float(value)
 

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from saltus._closure import closure_digest
+from saltus._content import equal_by_content
 from saltus.control._goal_search import least
 from saltus.control._grid import Axis, check_axes
 from saltus.control._protocol import finite
@@ -38,6 +39,7 @@ SOFT = 1.5
 PARTS = ("goal", "worth", "cost")
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Reach:
     """What is to be reached in a mode of two degrees of freedom, and the grid of states from which.
@@ -146,7 +148,7 @@ class Reach:
             return None
         try:
             point, (x, y) = self.goal
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"reach: a goal that is a place is (point, (x, y)), got {self.goal!r}") from None
         if not isinstance(point, str) or point not in self.robot.mechanism.points:
             raise unknown_name("point", point, self.robot.mechanism.points, self.robot.name)

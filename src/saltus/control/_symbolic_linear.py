@@ -10,11 +10,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.control._equilibrium import statuses_at
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem, find_statuses, symbolic_mode
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SymbolicLinear:
     """A robot about a state at rest, as CasADi expressions of its parameters and of what was not told.

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._finite import as_float
+from saltus._records import load_arrays, save_arrays
 from saltus.control._grid import Axis, check_axes
-from saltus.errors import InputError, SaltusError
+from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 
-FORMAT = "saltus table 2"
+FORMAT = "saltus table 3"
 
 # Of a table's file: values are the same if they are to this share.
 SAME = 1e-12
@@ -42,6 +41,7 @@ class Place:
             raise InputError(f"a place is a point, x and y in m, and a positive radius, got {self!r}")
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Table:
     """What states of a mode are worth, or cost, on a grid of both coordinates and both rates.
@@ -65,6 +65,8 @@ class Table:
         How often all states were gone through, and the largest change in the last sweep.
     begun
         Of a sweep that was interrupted: slices of the grid that are done, and the change in them.
+    ahead
+        Values of these slices after that sweep, where others must still see those of the sweep before.
     told
         Of a goal, worth or cost that is an expression or a function: its digest, by name.
     task
@@ -83,6 +85,7 @@ class Table:
     sweeps: int = 0
     residual: float = math.inf
     begun: tuple[int, float] = (0, 0.0)
+    ahead: np.ndarray | None = None
     told: Mapping[str, str] = field(default_factory=dict)
     task: Any = None
 
@@ -136,40 +139,21 @@ class Table:
         target = Path(path)
         if target.suffix != ".npz":
             raise InputError(f"a table is written to a file that ends with .npz, got {path}")
-        arrays = {"values": self.values, **({} if self.actions is None else {"actions": self.actions})}
+        arrays = {"values": self.values, "actions": self.actions, "ahead": self.ahead}
         head = {
-            "format": FORMAT, "axes": [asdict(axis) for axis in self.axes], "robot": self.robot, "holds": self.holds,
+            "axes": [asdict(axis) for axis in self.axes], "robot": self.robot, "holds": self.holds,
             "parameters": dict(self.parameters), "recipe": dict(self.recipe),
             "goal": None if self.goal is None else asdict(self.goal),
             "sweeps": self.sweeps, "residual": self.residual, "begun": list(self.begun), "told": dict(self.told),
         }  # fmt: skip
-        text = json.dumps(head)
-        new = target.with_name(f".new-{os.getpid()}-{target.name}")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with new.open("wb") as file:
-                np.savez(file, head=np.array(text), digest=np.array(_digest(text, arrays)), **arrays)  # type: ignore[arg-type]
-            new.replace(target)
-        except OSError as error:
-            raise SaltusError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            new.unlink(missing_ok=True)
-        return target
+        return save_arrays(target, FORMAT, head, {name: part for name, part in arrays.items() if part is not None})
 
     @staticmethod
     def load(path: str | Path, system: HybridSystem | None = None, *, task: Any = None) -> Table:
         """Read one from a file; refused if it is damaged, or not of this robot or task."""
+        head, arrays = load_arrays(Path(path), FORMAT, ("values", "actions", "ahead"))
         try:
-            # a file that is opened here is closed, even if it is damaged
-            with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-        except Exception as error:  # noqa: BLE001 - a damaged archive fails in many ways
-            told = "" if isinstance(error, ValueError) else f": {error}"  # numpy takes any text for something pickled
-            raise InputError(f"{path} is not a table, or damaged{told}") from None
-        try:
-            table = _read(arrays)
+            table = _read(head, arrays)
             table = table if system is None else table.check(system)
             return table if task is None else table.with_task(task)
         except InputError as error:
@@ -209,16 +193,20 @@ def check_numbers(table: Table) -> None:
         raise InputError(f"a table has four axes, got {axes!r}")
     check_axes(axes)
     shapes = [table.shape, (2, *table.shape)]
-    for name, array, allowed in (("values", table.values, shapes), ("actions", table.actions, shapes[:1])):
-        if array is None and name == "actions":
+    begun = (table.begun[0], *table.shape[1:])
+    parts = (("values", table.values, shapes), ("actions", table.actions, shapes[:1]), ("ahead", table.ahead, [begun]))
+    for name, array, allowed in parts:
+        if array is None and name != "values":
             continue
         if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not array.flags.c_contiguous:
             raise InputError(f"a table's {name} are an array of numbers of 32 bits, row after row")
         if array.shape not in allowed:
-            raise InputError(f"a table's {name} are as many as its grid, {table.shape}, not {array.shape}")
+            raise InputError(f"a table's {name} are as many as its grid, {allowed[0]}, not {array.shape}")
     made_by = recipe.get("name") if isinstance(recipe, Mapping) else None
     if made_by not in ("saltus", "thesis") or (made_by == "thesis") != (table.actions is not None):
         raise InputError(f"a table is made by the recipe saltus, or by thesis with its actions, not by {made_by!r}")
+    if (table.ahead is not None) != (made_by == "thesis" and table.begun[0] > 0):
+        raise InputError("a table in the middle of a sweep by the recipe thesis has what is ahead, and no other has")
     check_settings(recipe, table.sides)
     if not isinstance(table.holds, str | None) or not isinstance(table.goal, Place | None):
         raise InputError(f"a table has a name of what holds, and a place, or none: {table.holds!r}, {table.goal!r}")
@@ -252,27 +240,18 @@ def check_settings(recipe: Mapping[str, Any], sides: int) -> None:
 
 def finite_number(value: Any) -> float:
     """A number; not one if it is something else."""
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    return math.nan if isinstance(value, bool) else as_float(value)
 
 
-def _read(arrays: dict[str, np.ndarray]) -> Table:
+def _read(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:
     """A table of what is in a file."""
-    try:
-        text, digest = str(arrays.pop("head")), str(arrays.pop("digest", ""))
-        head = json.loads(text)
-        known = head["format"] == FORMAT
-    except (KeyError, TypeError, ValueError):
-        raise InputError("this is no table of saltus") from None
-    if not known:
-        raise InputError(f"this is a table of another kind, {head['format']!r}; this is for {FORMAT!r}")
-    if digest != _digest(text, arrays):
-        raise InputError("it is damaged: its numbers are not those that were written")
     try:
         goal = head["goal"]
         table = Table(
             axes=tuple(Axis(**axis) for axis in head["axes"]),
             values=arrays["values"],
             actions=arrays.get("actions"),
+            ahead=arrays.get("ahead"),
             robot=head["robot"],
             holds=head["holds"],
             parameters=head["parameters"],
@@ -291,13 +270,3 @@ def _read(arrays: dict[str, np.ndarray]) -> Table:
         if not np.isfinite(array).all():
             raise InputError("it is damaged: some of its numbers are none")
     return table
-
-
-def _digest(head: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """Of all that a file tells: words, kinds and shapes of arrays, and their numbers."""
-    digest = hashlib.blake2b(head.encode(), digest_size=16)
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {arrays[name].flags.f_contiguous} {array.shape}".encode())
-        digest.update(array.data)
-    return digest.hexdigest()

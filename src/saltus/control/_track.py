@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._function import bind_compiled
 from saltus.engine import Control, Trajectory
 from saltus.engine._cases import columns
@@ -73,6 +74,7 @@ def law(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-un
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Track:
     """Follow a run by the gains that are best for small differences from it, through all its events.

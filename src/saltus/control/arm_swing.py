@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import GRIP
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, JOINT, RELEASE
@@ -102,6 +103,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class ArmSwing:
     """Swing up by hand A to a bar ahead and catch it with hand B.
@@ -188,7 +190,7 @@ class ArmSwing:
                 ControlParameter(f"{name}.{joint}", (len(data) + place,))
                 for name, place in (*zip(GAINS, (KP, KI, KD), strict=True), ("amplitude", AMPLITUDE))
             ]
-            data += [m.index(joint), m.nq + m.index(joint), *(of[k] for of in gains.values())]
+            data += [m.index(joint), m.nq + m.velocity_index(joint), *(of[k] for of in gains.values())]
             data += [amplitudes[k], REST[k], system.input_limits[k]]
         seen = system.once(
             f"arm_swing to {self.bar} {body} {self.elbow}", lambda: _seen(system, self.bar, body, self.elbow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from saltus._content import equal_by_content
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit, per_actuator
 from saltus.engine import Control, ControlParameter
@@ -17,6 +18,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Constant:
     """Hold each actuator at a value: one for all, by name, or in order."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import Grip, JointUnit, World
 from saltus.control import _energy_law as W
 from saltus.control._energy_gains import LAWS, about_gains, gain_rows, tuned_gains
@@ -34,6 +35,7 @@ OWN = (
 )  # fmt: skip
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Energy:
     """Brachiation by energy, for robots of two links with a grip at each end and a motor between, on bars or a rope.

@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import finite, per_actuator
 from saltus.engine import Control, ControlParameter
@@ -34,6 +35,7 @@ def law(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-un
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Feedback:
     """Input = sum of gain (quantity - reference), over any coordinates, velocities and readings of the robot.

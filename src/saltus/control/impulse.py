@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saltus._content import equal_by_content
 from saltus.contact._unit import CLOSE, RELEASE
 from saltus.control._function import bind_compiled
 from saltus.control._hands import one_motor, two_hands
@@ -22,6 +23,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Impulse:
     """Feed-forward control of one swing: a hand lets go, the motor gives one impulse, the hand is to close again.

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._function import bind_compiled
 from saltus.control._independent import direction_names, rate_name, readings
 from saltus.control._linear import Linear
@@ -40,6 +41,7 @@ def law(t, x, status, memory, p, data, piece, u, request):  # type: ignore[no-un
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class LQR:
     """Bring a robot back to an equilibrium: u = u0 - K (z - z0 - reference), with the gains of `Linear.lqr`.

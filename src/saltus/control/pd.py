@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from saltus._content import equal_by_content
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import per_actuator
 from saltus.engine import Control, ControlParameter
@@ -19,6 +20,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class PD:
     """Input = kp (target - coordinate) - kd rate, for every actuator that drives a coordinate.
@@ -45,7 +47,8 @@ class PD:
                 ControlParameter(f"{number}.{actuator.name}", (len(data) + 2 + k,))
                 for k, number in enumerate(("kp", "kd", "target"))
             ]
-            data += [index, mechanism.nq + index, kp, kd, target]
+            rate = mechanism.nq + mechanism.velocity_index(actuator.coordinate)
+            data += [index, rate, kp, kd, target]
         return bind_compiled(law, data, self.period, name="pd", parameters=named)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._reading import read_text
 from saltus.control.schedule import Schedule
 from saltus.engine import Control
 from saltus.errors import InputError, unknown_name
@@ -17,6 +19,7 @@ from saltus.hybrid import HybridSystem
 KINDS = ("steps", "linear", "cubic")
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Points:
     """Prescribed inputs through points; before the first time and after the last there is none.
@@ -51,7 +54,7 @@ class Points:
             return Points(table[:, 0].tolist(), table[:, 1:].tolist(), self.kind).schedule()
         try:
             times, values = np.array(self.times, dtype=float), np.array(self.values, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError("points: times are numbers, and values a number or a row of numbers at each") from None
         if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
             raise InputError(f"points: at least two finite times that increase are needed, got {self.times!r}")
@@ -80,8 +83,8 @@ class Points:
 def _read(path: Path, actuators: Sequence[str] | None) -> np.ndarray:
     """Numbers of a CSV file, a row for each line; its columns are times and then these actuators."""
     try:
-        lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        lines = list(csv.reader(read_text(path).splitlines()))
+    except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"points: cannot read {path}: {error}") from None
     header: list[str] = []
     rows = []

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control._grid import Axis
 from saltus.control._hands import one_motor
 from saltus.control._hardware import Hardware
@@ -25,6 +26,7 @@ from saltus.hybrid import HybridSystem
 SENSED, EARLY = 1e-3, 0.25
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Policy:
     """Control by tables of what states are worth, for one mode or, with tables for each hand, from bar to bar.

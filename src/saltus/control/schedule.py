@@ -10,6 +10,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._finite import as_float
 from saltus.contact import GRIP
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit
@@ -35,6 +37,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Schedule:
     """Prescribed inputs: piece k holds from ``starts[k]`` on, the last for ever; before the first there is none.
@@ -189,7 +192,7 @@ def _alike(schedules: Sequence[Schedule], actuators: int) -> tuple[np.ndarray, n
     try:
         starts = np.array([schedule.starts for schedule in schedules], dtype=float)
         table = np.array([schedule.pieces for schedule in schedules], dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if table.ndim == 3:
         table = table[:, :, None, :]
@@ -225,7 +228,7 @@ def _rectangle(pieces: Any, actuators: int) -> np.ndarray | None:
     """Coefficients by actuator, piece and power, if all pieces are of one shape: thousands of schedules are read so."""
     try:
         array = np.array(pieces, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if array.ndim == 2:
         array = array[:, None, :]
@@ -237,7 +240,7 @@ def _rectangle(pieces: Any, actuators: int) -> np.ndarray | None:
 def _rows(pieces: Any) -> list[list[list[float]]]:
     """The same as lists, which may differ in length."""
     pieces = [[piece] if np.ndim(piece[0]) == 0 else piece for piece in pieces]
-    return [[[float(c) for c in row] for row in piece] for piece in pieces]
+    return [[[as_float(c) if isinstance(c, int) else float(c) for c in row] for row in piece] for piece in pieces]
 
 
 def _padded(rows: list[list[list[float]]], names: list[str]) -> np.ndarray:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from saltus._content import equal_by_content
 from saltus.control._function import bind_compiled
 from saltus.control._protocol import check_limit, finite, per_actuator
 from saltus.engine import Control, ControlParameter
@@ -18,6 +19,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Sine:
     """Push and pull in turn: ``omega`` in rad/s, ``phase`` in rad."""

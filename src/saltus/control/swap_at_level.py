@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from saltus._content import equal_by_content
 from saltus.contact._unit import CLOSE, RELEASE
 from saltus.control._function import bind_compiled
 from saltus.control._hands import one_motor, sign_of, two_hands
@@ -51,6 +52,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class SwapAtLevel:
     """Exchange hands when the free one rises to the height of the other; drive the motor until energy is restored.

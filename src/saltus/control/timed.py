@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact._grip import CLOSED
 from saltus.contact._unit import CLOSE, RELEASE
 from saltus.control._function import bind_compiled
@@ -46,6 +47,7 @@ def law(t, x, status, memory, p, data, piece, u, request):
     return 0
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Timed:
     """Exchange hands ``swap_t`` after the start of every cycle, then drive the motor for ``motor_t``; repeat.
@@ -213,7 +215,7 @@ class Timed:
     def _pieces(self, cycle: float) -> tuple[list[tuple[float, int]], list[float]]:
         try:
             pairs = [(start, value) for start, value in self.torques]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"timed: torques are pairs of a time and a torque, got {self.torques!r}") from None
         starts = [self._time(start, "a torque's start") for start, _ in pairs]
         values = [finite(value, "timed: a torque") for _, value in pairs]

@@ -6,6 +6,7 @@ from saltus.engine._control import Command, Control, ControlParameter, Mode, Sta
 from saltus.engine._event import Event
 from saltus.engine._figures import Figures
 from saltus.engine._files import check_target
+from saltus.engine._listen import every_result
 from saltus.engine._live import Live
 from saltus.engine._needed import NeededFriction
 from saltus.engine._rollout import Rollout, rollout
@@ -34,6 +35,7 @@ __all__ = [
     "Tableau",
     "Trajectory",
     "check_target",
+    "every_result",
     "find_method",
     "method_names",
     "rollout",

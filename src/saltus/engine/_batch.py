@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.engine import _many as M
 from saltus.engine._audit import Audit, Check, energy_limit
 from saltus.engine._cases import Cases
@@ -20,11 +21,13 @@ from saltus.engine._trajectory import Trajectory
 from saltus.engine._travel import portable
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid import HybridSystem
+from saltus.registry import PluginPaths
 
 if TYPE_CHECKING:
     import xarray
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Batch:
     """The summaries of many runs, a row each; ``run`` makes any of them again with its whole record.
@@ -45,8 +48,15 @@ class Batch:
     runs: list[Trajectory | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state = {"plugins": PluginPaths()} | {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"errors": {run: portable(error) for run, error in self.errors.items()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: value for name, value in state.items() if name != "plugins"})
+
+    def _content(self) -> dict[str, Any]:
+        errors = {run: repr(error) for run, error in self.errors.items()}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"errors": errors}
 
     # -- how they ended ---------------------------------------------------------------------
 
@@ -209,9 +219,11 @@ class Batch:
     @cached_property
     def energy_limit(self) -> np.ndarray:
         """What the audit of a run allows it to be, J."""
-        largest, steepest, pushed = (self.doubles[:, place] for place in (M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED))
+        scale, largest, slope, pushed = (
+            self.doubles[:, place] for place in (M.R_SCALE, M.R_LARGEST, M.R_STEEPEST, M.R_PUSHED)
+        )
         rtol, atol = self.options["rtol"], self.options["atol"]
-        limit: np.ndarray = energy_limit(self.steps, largest, steepest, pushed, rtol, atol)
+        limit: np.ndarray = energy_limit(self.steps, scale, largest, slope, pushed, rtol, atol)
         return limit
 
     def check(self) -> Audit:

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.engine._control import Control, ControlTable
 from saltus.hybrid import HybridSystem
 
@@ -39,6 +40,7 @@ class Repeated(Sequence[Any]):
         return self.one
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Cases:
     """A row for each run: state, parameters, numbers that follow from these, side of each guard; and its controller.
@@ -62,7 +64,18 @@ class Cases:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without controllers as bound, which are of one process and have done their work."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"controls": ()}
+        from saltus._pack import sendable
+
+        controllers = sendable(self.controllers, f"a controller of {self.system.name}")
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {
+            "controls": (),
+            "controllers": controllers,
+        }
+
+    def _content(self) -> dict[str, Any]:
+        """The same, with controllers run by run."""
+        parts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "controls"}
+        return parts | {"controllers": list(self.controllers)}
 
     @cached_property
     def distinct(self) -> list[Control]:

@@ -16,7 +16,7 @@ from saltus.contact._unit import AGAIN, CLOSE, RELEASE
 from saltus.engine import _layout as L
 from saltus.engine._emit import SCOPE, emit
 from saltus.engine._straight import straight
-from saltus.errors import InputError, unknown_name
+from saltus.errors import InputError, NotSendable, unknown_name
 from saltus.hybrid import HybridSystem
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -97,6 +97,12 @@ class Control:
     check_start: Callable[[np.ndarray, Sequence[int], np.ndarray], None] | None = None
     rough: str = ""
     raised: list[BaseException | None] = field(default_factory=lambda: [None], repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise NotSendable(
+            f"{self.name}, as bound to its robot, has addresses of this process and cannot be sent to another: "
+            "send the controller itself, and bind it there"
+        )
 
     @property
     def failure(self) -> BaseException | None:

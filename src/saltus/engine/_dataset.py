@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray
 
-import saltus
+from saltus._provenance import provenance_line
 from saltus.engine._audit import energy_residual
 from saltus.hybrid import read_off
 
@@ -64,7 +64,7 @@ def dataset(run: Trajectory) -> xarray.Dataset:
         "method": run.method,
         "rtol": run.rtol,
         "atol": run.atol,
-        "saltus": saltus.__version__,
+        "made_with": provenance_line(),
         **{f"parameter_{name}": value for name, value in run.system.values.items()},
     }
     return xarray.Dataset(variables, coordinates, attributes)
@@ -105,6 +105,6 @@ def batch_dataset(batch: Batch) -> xarray.Dataset:
         "parameter": list(m.parameters),
         "parameter_unit": ("parameter", [parameter.unit for parameter in m.parameters.values()]),
     }
-    attributes = {"robot": batch.system.name, "saltus": saltus.__version__}
+    attributes = {"robot": batch.system.name, "made_with": provenance_line()}
     attributes |= {name: batch.options[name] for name in ("method", "rtol", "atol", "start", "until")}
     return xarray.Dataset(variables, coordinates, attributes)

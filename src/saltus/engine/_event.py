@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.engine import _layout as L
 from saltus.hybrid import HybridSystem
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Event:
     """One event: when, why, and everything before and after it.

@@ -18,6 +18,7 @@ from saltus.engine._record import counts, open_event
 from saltus.engine._slides import aim, slip_speed
 from saltus.engine._status import TERMINAL
 from saltus.engine._tableau import DENSE_ONLY, NO_DENSE, step
+from saltus.engine._zeno import forget_impacts
 
 
 @compiled
@@ -274,6 +275,7 @@ def begin(I, D):
     t = D[L.T]
     for k in range(4 * I[L.NUNIT]):
         D[I[L.SLIDE] + k] = 0.0  # of another run
+    forget_impacts(I, D)
     I[L.ENTRY] = L.CAUSE_BREAK
     if not place_units(I, D, t):
         if I[L.NUNIT] > 0:

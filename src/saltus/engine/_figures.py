@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import FIGURES, Entry, compile_entry
 from saltus.engine import _layout as L
 from saltus.engine._cases import columns
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _COMPILED: dict[Any, Entry] = {}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Figures:
     """Numbers gathered along a run by a function in the compiled subset of Python.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import pointer_to
 from saltus.contact import SPACE
 from saltus.contact._space import SLIP
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from saltus.engine._trajectory import Trajectory
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Sensitivity:
     """How a run depends on everything it began with.

@@ -72,6 +72,7 @@ _STATE = [
     "FAILED",  # a law of figures did
     "WATCH",  # no step is kept: its energies are watched instead
     "FIRST_EVENT",  # number of the event in the first row of the record
+    "FORESEEN",  # which units close at an impact is given, not to be decided
     "TIGHTER",  # how often the tolerances were made tighter, for the sake of the energy balance
 ]
 
@@ -132,6 +133,8 @@ _DOUBLES = [
     "MARGIN",  # margins of consistency, at once and a moment later
     "ACC",  # accelerations of the contact rows
     "IMPULSE",
+    "ANSWER",  # impulses that units ask for, given those of the others
+    "STRUCK_AT",  # when each unit last struck something, and before
     "BEFORE",  # velocities of the contact rows before an impact
     "REDUCED",  # Delassus matrix, velocities and accelerations of the rows with the closed grips kept
     "REDUCED_V",
@@ -159,6 +162,9 @@ _INTEGERS = [
     "TOUCH",  # on the ground with no normal velocity, closed, at the lower stop (2: at the upper)
     "STILL",  # and its first row has no velocity
     "STRIKE",  # takes part in an impact: strikes the ground, closes, strikes the lower stop (2: the upper)
+    "TOUCHED",  # TOUCH and STILL before an impact
+    "STOOD",
+    "CLOSING",  # ends a sequence of infinitely many impacts
     "CANDIDATES",
     "ENDED",  # status that a force guard ended, or -1
     "PICK",
@@ -197,14 +203,19 @@ ADDRESSES = tuple(globals()[name] for name in _ADDRESSES)
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
 (T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
 
-# The energy balance: lost in impacts, what energy and these losses were at the start, potential
-# energy there, largest energy seen, residual of the balance now and at its largest, steepest energy,
-# largest product of inputs and coordinates; and how far the balance may be missed, if that is held.
-(LOST, BALANCE, LEVEL, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED, CLOSES) = range(13, 22)
-D_HEADER = 22
+# The energy balance: lost in impacts, what energy and these losses were at the start, kinetic energy there, lowest
+# and highest potential energy, largest sum of work and losses, largest energy with parts of it that cancel, residual
+# of the balance now and at its largest, steepest energy, largest product of inputs and coordinates; and how far the
+# balance may be missed, if that is held.
+(
+    LOST, BALANCE, KINETIC_FIRST, LOWEST, HIGHEST, EXCHANGED, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED, CLOSES,
+) = range(13, 25)  # fmt: skip
+D_HEADER = 25
 
-# Fields of an event's row, before its vectors.
-(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED, E_VECTORS) = range(10)
+# Fields of an event's row, before its vectors; of impacts how far they miss their laws, as a share of velocities
+# (zero where rows are redundant), and units, as bits, that end a sequence of impacts.
+(E_TIME, E_GUARD, E_CAUSE, E_ARC, E_KAPPA, E_KINETIC, E_KINETIC_AFTER, E_ENDED, E_FIRED) = range(9)
+(E_MISSED, E_CLOSED, E_VECTORS) = range(9, 12)
 
 # Fields of a step's row, before the inputs and the dense coefficients.
 (S_TIME, S_LENGTH, S_PIECE, S_ARC, S_EVENTS, S_SAMPLE, S_VECTORS) = range(7)

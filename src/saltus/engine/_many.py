@@ -15,7 +15,7 @@ HEAD = 9
 (R_CODE, R_STEPS, R_REJECTED, R_EVENTS, R_SATURATED, R_REDUNDANT, R_TIGHTER, R_STATUSES) = range(8)
 
 # Numbers that it leaves, before its state, the times of the kept events and the figures.
-(R_TIME, R_RESIDUAL, R_WORST, R_LARGEST, R_STEEPEST, R_PUSHED, R_STATE) = range(7)
+(R_TIME, R_RESIDUAL, R_WORST, R_SCALE, R_LARGEST, R_STEEPEST, R_PUSHED, R_STATE) = range(8)
 
 # Moments at which a law of figures is called.
 START, EVENT, END = range(3)
@@ -91,6 +91,10 @@ def summarise(I, D, code, counts, first, results, second):
     results[second + R_TIME] = D[L.T]
     results[second + R_RESIDUAL] = D[L.RESIDUAL]
     results[second + R_WORST] = D[L.WORST]
+    now = abs(D[L.LOST])  # an impact in which the run ends is followed by no step
+    for k in range(3):
+        now += abs(D[I[L.Y] + I[L.NX] + k])
+    results[second + R_SCALE] = D[L.KINETIC_FIRST] + (D[L.HIGHEST] - D[L.LOWEST]) + max(D[L.EXCHANGED], now)
     results[second + R_LARGEST] = D[L.LARGEST]
     results[second + R_STEEPEST] = D[L.STEEPEST]
     results[second + R_PUSHED] = D[L.PUSHED]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
 
@@ -22,6 +23,7 @@ FRACTIONS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LEAST, LEAST_IMPULSE = 1e-9, 1e-6
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class NeededFriction:
     """The least coefficient with which a contact would have held as it did, when it was needed, and whether at an

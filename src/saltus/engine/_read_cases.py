@@ -88,7 +88,7 @@ def _numbers(name: str, given: Any) -> np.ndarray:
     """A number, or a plain row of numbers, one for each run."""
     try:
         array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number or one for each run, got {given!r}") from None
     if array.ndim > 1:
         raise InputError(f"{name} must be a number or one for each run, got an array of shape {array.shape}")
@@ -154,7 +154,7 @@ def _array(given: Any) -> np.ndarray | None:
     """Numbers as an array; None where they are none, or rows are not equally long."""
     try:
         return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

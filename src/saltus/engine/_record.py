@@ -47,7 +47,8 @@ def watch(I, D, t, h):
     if I[L.NSTEP] == 0:
         energies(I, D, t, I[L.Y])
         D[L.BALANCE] = D[I[L.ENERGIES]] + D[I[L.ENERGIES] + 1] + D[L.LOST]
-        D[L.LEVEL] = D[I[L.ENERGIES] + 1]
+        D[L.KINETIC_FIRST] = D[I[L.ENERGIES]]
+        D[L.LOWEST] = D[L.HIGHEST] = D[I[L.ENERGIES] + 1]
         D[L.LARGEST] = max(D[I[L.ENERGIES]], 0.5 * D[I[L.ENERGIES] + 2])
         D[L.STEEPEST] = D[I[L.ENERGIES] + 3]
     yn, nx = I[L.YN], I[L.NX]
@@ -70,10 +71,11 @@ def watch(I, D, t, h):
 @compiled
 def follow_energy(D, kinetic, potential, size, slope, work, damping, friction):
     """Note what the energy balance misses, now and at worst, and how large and how steep the energy is."""
-    largest = max(max(D[L.LARGEST], kinetic), abs(potential - D[L.LEVEL]))
-    largest = max(largest, 0.5 * size)
+    D[L.LOWEST] = min(D[L.LOWEST], potential)
+    D[L.HIGHEST] = max(D[L.HIGHEST], potential)
+    D[L.EXCHANGED] = max(D[L.EXCHANGED], abs(work) + abs(damping) + abs(friction) + abs(D[L.LOST]))
+    D[L.LARGEST] = max(max(D[L.LARGEST], kinetic), max(0.5 * size, D[L.EXCHANGED]))
     D[L.STEEPEST] = max(D[L.STEEPEST], slope)
-    D[L.LARGEST] = max(max(largest, abs(work)), max(abs(damping), abs(friction)))
     D[L.RESIDUAL] = kinetic + potential + D[L.LOST] - D[L.BALANCE] - work + damping + friction
     if not (abs(D[L.RESIDUAL]) <= D[L.WORST] or math.isnan(D[L.WORST])):
         D[L.WORST] = abs(D[L.RESIDUAL])
@@ -100,6 +102,7 @@ def open_event(I, D, t, guard, cause):
     D[E + L.E_CAUSE] = cause
     D[E + L.E_ARC] = I[L.ARC]
     D[E + L.E_KAPPA] = math.nan
+    D[E + L.E_MISSED] = D[E + L.E_CLOSED] = 0.0
     fired = 0.0
     for slot in range(min(I[L.NGUARD], 52)):
         if I[I[L.FIRED] + slot] == 1 and counts(I, slot):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import pointer_to
 from saltus.engine._lanes import BLOCK, block_rows, roller, stage_address
 from saltus.errors import InputError, unknown_name
@@ -21,6 +22,7 @@ from saltus.hybrid import HybridSystem, find_statuses
 _BUDGET = 1_000_000
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Rollout:
     """What became of many lanes.
@@ -141,7 +143,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     """Finite numbers, without gaps between them."""
     try:
         array = np.asarray(values, dtype=float, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} must be numbers, got {values!r}") from None
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):

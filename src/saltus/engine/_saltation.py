@@ -181,7 +181,11 @@ def _reset_of(I, D, Q, events, event, t, column, amount):
         D[y + i] += amount * D[Q[TANGENT] + column * nx + i]
     _move_parameter(I, D, Q, p, amount)
     kinematics(I, D, t, y)
+    I[L.FORESEEN] = 1  # what ends a sequence of impacts does so wherever it begins
+    for unit in range(I[L.NUNIT]):
+        I[I[L.CLOSING] + unit] = int(events[event + L.E_CLOSED]) >> unit & 1 if unit < 52 else 0
     code = impact(I, D, t, y)
+    I[L.FORESEEN] = 0
     _move_parameter(I, D, Q, p, -amount)
     return 2 if code != 0 else 0
 
@@ -207,12 +211,6 @@ def _differentiate_reset(I, D, Q, events, event, t):
     Q[STRUCK] = 1 if code == 0 else 0
     if code != 0:
         return 0 if code == 1 else COLLAPSE
-    for unit in range(I[L.NUNIT]):
-        I[I[L.NEUTRAL] + unit] = I[I[L.LAW] + unit]
-        bounced = I[I[L.KIND] + unit] == GROUND and D[I[L.LAW_OUT] + 3 + 3 * unit] != 1.0
-        if bounced and I[I[L.STRIKE] + unit] != 0 and I[I[L.TOUCH] + unit] == 1:
-            I[I[L.LAW] + unit] = I[L.PLASTIC]  # the last of infinitely many bounces ends at rest
-    _reset_of(I, D, Q, events, event, t, 0, 0.0)
     nominal = _outcome(I, D)
     for c in range(nz):
         size = 1e-300
@@ -240,8 +238,6 @@ def _differentiate_reset(I, D, Q, events, event, t):
             D[Q[NEXT] + c * nx + i] = D[Q[RESULT] + i]
     for k in range(nx * nz):
         D[Q[TANGENT] + k] = D[Q[NEXT] + k]
-    for unit in range(I[L.NUNIT]):
-        I[I[L.LAW] + unit] = I[I[L.NEUTRAL] + unit]
     return 0
 
 

@@ -9,16 +9,17 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from saltus._finite import as_float, is_finite
 from saltus._native import pointer_to
 from saltus.contact._unit import GROUNDS
 from saltus.engine import _layout as L
 from saltus.engine import _status as S
 from saltus.engine._control import Control, python_control
+from saltus.engine._listen import was_made
 from saltus.engine._live import Live
 from saltus.engine._program import arenas, engine
 from saltus.engine._stepsize import LOWEST_ERROR
@@ -138,10 +139,12 @@ def simulate(
     record = partial(
         Trajectory, system=system, method=method, rtol=rtol, atol=atol, start_time=start, requested_end=until,
         output_step=output_step if output_step is not None else (until - start) / 1000, controller=controller,
+        initial=x0, initial_mode=dict(mode or {}),
     )  # fmt: skip
     see = None if watch is None else partial(_show, watch, record, I, D, control)
     steps, events, code = _run(I, D, engine().advance, control, progress, see)
     run = record(control=control, status=S.STATUSES[code], integers=I, doubles=D, step_rows=steps, event_rows=events)
+    was_made(run)
     if code == S.INTERRUPTED:  # who stops one run stops what made it
         raise RunInterrupted(run.failure_message(), run) from control.failure
     if raise_errors and not run.status.good:
@@ -156,7 +159,7 @@ def counts_work(system: HybridSystem, control: Control) -> bool:
 
 def check_energy_tolerance(value: Any) -> None:
     """Refuse a tolerance that no balance can be held to."""
-    if value is not None and (not isinstance(value, Real) or not float(value) > 0):
+    if value is not None and (not as_float(value) > 0):
         raise InputError(f"energy_tolerance must be a positive number, in joules, got {value!r}")
 
 
@@ -183,7 +186,7 @@ def _check_numbers(
     given = {"start": start, "until": until, "rtol": rtol, "atol": atol, "max_step": max_step}
     given |= {name: value for name, value in (("first_step", first), ("output_step", output)) if value is not None}
     for name, value in given.items():
-        if not isinstance(value, Real) or math.isnan(value) or (name != "max_step" and math.isinf(value)):
+        if math.isnan(as_float(value)) or (name != "max_step" and not is_finite(value)):
             raise InputError(f"{name} must be a finite number, got {value!r}")
     if until < start:
         raise InputError(f"time runs forward: until ({until:g} s) must not be before start ({start:g} s)")

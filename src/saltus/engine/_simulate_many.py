@@ -20,6 +20,7 @@ from saltus.engine._batch import Batch
 from saltus.engine._cases import Cases
 from saltus.engine._control import Control, ControlTable
 from saltus.engine._figures import Figures, at_the_end, expressions_of
+from saltus.engine._listen import was_made
 from saltus.engine._program import arenas, batch_loop, coefficient_places
 from saltus.engine._read_cases import read_cases
 from saltus.engine._simulate import (
@@ -133,6 +134,7 @@ def simulate_many(
         if progress is not None:
             progress(len(cases), len(cases))
     batch = replace(batch, figures=_figures(batch, names, law, at_end))
+    was_made(batch)
     if noted:
         raise BatchInterrupted(_told(batch), batch)
     return _with_records(batch, threads, progress) if keep == "records" else batch

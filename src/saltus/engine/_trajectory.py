@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus._native import pointer_to
 from saltus.engine import _layout as L
 from saltus.engine._control import Control
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     import xarray
 
     from saltus.engine._audit import Audit
+    from saltus.engine._error_estimate import ErrorEstimate
     from saltus.engine._jacobian import Sensitivity
     from saltus.engine._needed import NeededFriction
     from saltus.hybrid import ModeGraph
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Samples:
     """Everything known at some instants, a row each."""
@@ -50,6 +53,7 @@ class Samples:
     guards: np.ndarray
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """The record of one run.
@@ -57,8 +61,8 @@ class Trajectory:
     Arcs of smooth motion are joined by events. Samples at a regular spacing, with one row on each
     side of every event, are in ``dataset``; ``at`` reads the continuous motion at any time.
 
-    It can be pickled and copied where its robot and its controller can. What was compiled is found, or compiled anew,
-    in the process that loads it.
+    It can be pickled and copied, and is equal to another where robot, controller and record are. What was compiled is
+    found, or compiled anew, in the process that loads it.
     """
 
     system: HybridSystem
@@ -69,6 +73,8 @@ class Trajectory:
     start_time: float
     requested_end: float
     output_step: float
+    initial: np.ndarray
+    initial_mode: Mapping[str, str]
     status: Status
     integers: np.ndarray
     doubles: np.ndarray
@@ -80,6 +86,21 @@ class Trajectory:
         from saltus.engine._travel import packed
 
         return packed(self)
+
+    def __copy__(self) -> Trajectory:
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
+        from saltus.engine._travel import copied
+
+        return copied(self, memo)
+
+    def _content(self) -> dict[str, Any]:
+        from saltus.engine._travel import content
+
+        return content(self)
 
     # -- how it ended -----------------------------------------------------------------------
 
@@ -177,7 +198,7 @@ class Trajectory:
         """Times that are to be read, if they can be."""
         try:
             wanted = np.atleast_1d(np.asarray(times, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"times must be numbers, got {times!r}") from None
         if wanted.ndim > 1 or not np.isfinite(wanted).all():
             raise InputError("times must be one finite number or a plain sequence of them")
@@ -376,12 +397,37 @@ class Trajectory:
 
         return saltation(self, event)
 
-    def check(self) -> Audit:
-        """Audit the run: energy balance, contacts closed, guards respected."""
+    def check(self, *, deep: bool = False) -> Audit:
+        """Audit the run: energy balance, contacts closed, guards respected.
+
+        Parameters
+        ----------
+        deep
+            Measure it independently too: windows of it are simulated again by another method at a tighter tolerance,
+            and the error of its end state is estimated (`error_estimate`). This takes several times as long as the run.
+        """
         from saltus.engine._audit import audit
 
-        made: Audit = self.__dict__.get("_audit") or audit(self)
-        self.__dict__["_audit"] = made
+        known = self.__dict__.setdefault("_audits", {})
+        if deep not in known:
+            if deep:
+                from saltus.engine._deep import deep_audit
+
+                known[deep] = deep_audit(self)
+            else:
+                known[deep] = audit(self)
+        made: Audit = known[deep]
+        return made
+
+    def error_estimate(self) -> ErrorEstimate:
+        """Estimate how far the end state is from the true one, by two more runs at tighter tolerances.
+
+        A controller that is a Python function is called again, so it must depend on its arguments alone.
+        """
+        from saltus.engine._error_estimate import error_estimate
+
+        made: ErrorEstimate = self.__dict__.get("_error_estimate") or error_estimate(self)
+        self.__dict__["_error_estimate"] = made
         return made
 
     def mode_graph(self) -> ModeGraph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -13,17 +14,41 @@ from saltus.engine._program import arenas
 from saltus.engine._trajectory import Trajectory
 from saltus.errors import SaltusError
 from saltus.hybrid import HybridSystem
+from saltus.registry import PluginPaths
 
 # What a trajectory consists of, beside its controller: all but what is bound to one process.
 _FIELDS = (
-    "system", "method", "rtol", "atol", "start_time", "requested_end", "output_step", "status", "integers", "doubles",
-    "step_rows", "event_rows",
+    "system", "method", "rtol", "atol", "start_time", "requested_end", "output_step", "initial",
+    "initial_mode", "status", "integers", "doubles", "step_rows", "event_rows",
 )  # fmt: skip
 
 
 def packed(run: Trajectory) -> tuple[Any, ...]:
     """How pickle sends a run."""
-    return unpacked, (run.controller, portable(run.control.failure), {name: getattr(run, name) for name in _FIELDS})
+    from saltus._pack import sendable
+
+    controller = sendable(run.controller, f"{run.control.name}, a controller of {run.system.name},")
+    fields = {name: getattr(run, name) for name in _FIELDS}
+    return unpacked, (PluginPaths(), controller, portable(run.control.failure), fields)
+
+
+def copied(run: Trajectory, memo: dict[int, Any]) -> Trajectory:
+    """A copy that shares nothing that may change."""
+    fields = {name: copy.deepcopy(getattr(run, name), memo) for name in _FIELDS}
+    return unpacked(PluginPaths(), copy.deepcopy(run.controller, memo), run.control.failure, fields)
+
+
+def content(run: Trajectory) -> dict[str, Any]:
+    """What makes runs equal: all but what is bound to one process, and where code and numbers lie in it."""
+    integers, doubles = run.integers.copy(), run.doubles.copy()
+    integers[list(L.ADDRESSES)] = 0
+    integers[integers[L.LAW] : integers[L.LAW] + integers[L.NUNIT]] = 0
+    doubles[integers[L.DATA] : integers[L.DATA] + run.control.data.size] = 0.0  # those of the controller
+    failure = run.control.failure
+    return {name: getattr(run, name) for name in _FIELDS} | {
+        "integers": integers, "doubles": doubles, "controller": run.controller,
+        "failure": None if failure is None else repr(failure),
+    }  # fmt: skip
 
 
 class RemoteError(SaltusError):
@@ -42,7 +67,9 @@ def portable(failure: BaseException | None) -> BaseException | None:
     return failure
 
 
-def unpacked(controller: Any, failure: BaseException | None, fields: dict[str, Any]) -> Trajectory:
+def unpacked(
+    plugins: PluginPaths, controller: Any, failure: BaseException | None, fields: dict[str, Any]
+) -> Trajectory:
     """The run again, with the addresses of this process."""
     from saltus.engine._simulate import bind
 

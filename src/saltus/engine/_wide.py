@@ -46,15 +46,15 @@ WIDTH = 32
 # Rows of a block: what a run is at, its limits and what its step came to; then states, guards, stages.
 (
     T, H, ERROR, ERROR_OLD, REJECTED, STEPS, REJECTS, END, LONGEST, MOST,
-    KINETIC, POTENTIAL, SIZE, STEEPNESS, BALANCE, LEVEL, LOST, LARGEST, STEEPEST, RESIDUAL, WORST,
+    KINETIC, POTENTIAL, SIZE, STEEPNESS, BALANCE, LOWEST, HIGHEST, LOST, LARGEST, STEEPEST, RESIDUAL, WORST,
     ALONE, FIRST,
-) = range(23)  # fmt: skip
+) = range(24)  # fmt: skip
 
 # Rows that a run brings from its arenas and takes back there, with their places.
 NUMBERS = (
     (T, L.T), (H, L.H), (ERROR_OLD, L.ERROR_OLD), (END, L.T_END), (LONGEST, L.H_MAX),
-    (BALANCE, L.BALANCE), (LEVEL, L.LEVEL), (LOST, L.LOST), (LARGEST, L.LARGEST), (STEEPEST, L.STEEPEST),
-    (RESIDUAL, L.RESIDUAL), (WORST, L.WORST),
+    (BALANCE, L.BALANCE), (LOWEST, L.LOWEST), (HIGHEST, L.HIGHEST), (LOST, L.LOST), (LARGEST, L.LARGEST),
+    (STEEPEST, L.STEEPEST), (RESIDUAL, L.RESIDUAL), (WORST, L.WORST),
 )  # fmt: skip
 COUNTS = ((REJECTED, L.REJECTED), (STEPS, L.NSTEP), (REJECTS, L.NREJECT), (MOST, L.MAXSTEP))
 
@@ -176,7 +176,8 @@ def accept_source(system: HybridSystem, tableau: Tableau, *, own: bool) -> str:
         f"t = {_at(T)} + {h}",
         f"kinetic, potential, lost = {_at(KINETIC)}, {_at(POTENTIAL)}, {_at(LOST)}",
         f"residual = kinetic + potential + lost - {_at(BALANCE)}",
-        f"largest = max(max({_at(LARGEST)}, kinetic), max(abs(potential - {_at(LEVEL)}), 0.5 * {_at(SIZE)}))",
+        f"largest = max(max({_at(LARGEST)}, kinetic), 0.5 * {_at(SIZE)})",
+        f"lowest, highest = min({_at(LOWEST)}, potential), max({_at(HIGHEST)}, potential)",
         f"steepest = max({_at(STEEPEST)}, {_at(STEEPNESS)})",
         f"worst = {_at(WORST)} if abs(residual) <= {_at(WORST)} else abs(residual)",
     ]
@@ -194,6 +195,7 @@ def accept_source(system: HybridSystem, tableau: Tableau, *, own: bool) -> str:
     ]
     new = {
         _at(T): "t", _at(ERROR_OLD): "size", _at(RESIDUAL): "residual", _at(LARGEST): "largest",
+        _at(LOWEST): "lowest", _at(HIGHEST): "highest",
         _at(STEEPEST): "steepest", _at(WORST): "worst",
     }  # fmt: skip
     for i in range(guards):

@@ -8,11 +8,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.engine._cases import columns
 from saltus.gaits._cycle import Cycle
 from saltus.gaits._gait import Gait
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Catch:
     """One catch of a cycle.

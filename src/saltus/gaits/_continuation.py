@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._bifurcations import Bifurcation, bifurcations
 from saltus.gaits._branch import Branch, Evaluation, Sample, Walk
@@ -21,6 +22,7 @@ from saltus.gaits._test_functions import AT_ONE, BRANCH_POINT, DOUBLING, FOLD, J
 RESOLUTION = 0.1
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Change:
     """Something that happens in a family: a fold, a period doubling, a Neimark-Sacker bifurcation, a branch point.
@@ -52,6 +54,7 @@ class Change:
         }  # fmt: skip
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Resolution:
     """How narrow a window between two changes can be and still be found.
@@ -70,6 +73,7 @@ class Resolution:
         return {"length": self.length, "value": self.value, "finest": self.finest}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Family:
     """Points of a family in order, what happens along it, and why it ends on either side."""

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from saltus._content import equal_by_content
 from saltus.engine import Trajectory, simulate
 from saltus.errors import SaltusError
 from saltus.gaits._energy import needs_of
@@ -25,6 +26,7 @@ EXACT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13, "method": "dop853"}
 TOUCHED = 1e-6
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Cycle:
     """A cycle that came to its end.

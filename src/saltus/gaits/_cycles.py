@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.engine import simulate_many
 from saltus.engine._cases import column
 from saltus.engine._refusals import Refusals
@@ -25,6 +26,7 @@ OPTIONS: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
 TOO_LITTLE = "too little energy"
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Cycles:
     """Many cycles: an array with an element for each in every field.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._backwards import shoot_backwards
 from saltus.gaits._cycle import Cycle, run_cycle
@@ -26,6 +27,7 @@ SLOW = 1e-3
 NEAR = 0.01
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class FixedPoint:
     """A gait that repeats: its start, its knobs, and by how much it misses itself.

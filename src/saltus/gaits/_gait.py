@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import GRIP
 from saltus.errors import InputError, unknown_name
 from saltus.gaits._phase import CLOCK, DURATION, HeldSystem, Phase
@@ -18,6 +19,7 @@ from saltus.hybrid import HybridSystem
 from saltus.mechanism import Parameter, Pinned
 
 if TYPE_CHECKING:
+    from saltus._pack import Packed
     from saltus.gaits._rest import Rest
 
 # Time after which a phase that has not ended will not be waited for, s.
@@ -27,6 +29,7 @@ LONGEST = 5.0
 COLLISIONLESS = "collisionless"
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Gait:
     """A way of moving that may repeat: the map from one passage of its section to the next.
@@ -70,6 +73,8 @@ class Gait:
     rest: Rest | None = None
     about: str = ""
 
+    stands_alone: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if not self.phases:
             raise InputError(f"gait {self.name} has no phases")
@@ -88,6 +93,24 @@ class Gait:
                     raise unknown_name("actuator", actuator, self.robot.mechanism.actuators, self.robot.name)
         if not 0 < self.longest < math.inf:
             raise InputError(f"the longest time of a phase must be positive and finite, got {self.longest!r}")
+
+    def _content(self) -> tuple[Any, ...]:
+        """The robot's symbols come first: in these all else is said."""
+        return self.robot, self.robot.mechanism.symbols, [getattr(self, one.name) for one in fields(self)]
+
+    def __deepcopy__(self, memo: Any) -> Gait:
+        return self  # nothing in it changes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The robot goes as robots do, and all else in the symbols of the robot."""
+        return _unpacked, (self.robot, self._packed)
+
+    @cached_property
+    def _packed(self) -> Packed:
+        from saltus._pack import pack
+
+        parts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "robot"}
+        return pack(parts, f"the gait {self.name}", self.robot.mechanism.symbols)
 
     def _check_names(self) -> None:
         """Refuse grips, coordinates and velocities that the robot does not have, or not while it holds."""
@@ -183,7 +206,7 @@ class Gait:
         for name, value in full.items():
             try:
                 array = np.asarray(value, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"start of gait {self.name}: {name} must be a number, got {value!r}") from None
             if array.ndim == 0:
                 self.check_number(name, value)
@@ -208,7 +231,7 @@ class Gait:
                 continue
             try:
                 values[name] = np.asarray(value, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"knob {name!r} of gait {self.name} must be numbers, got {value!r}") from None
         return values
 
@@ -344,6 +367,12 @@ class Gait:
             if phase.ends is not None:
                 made[phase.holds].add(phase.name, phase.ends, phase.direction)
         return made
+
+
+def _unpacked(robot: HybridSystem, packed: Packed) -> Gait:
+    from saltus._pack import unpack
+
+    return Gait(robot=robot, **unpack(packed, robot.mechanism.symbols))
 
 
 def duration_knob(phase: str, value: float, lower: float = 0.0, upper: float = math.inf) -> Parameter:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray
 
-import saltus
+from saltus._content import equal_by_content
+from saltus._finite import as_float, is_finite
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.engine._refusals import tally
 from saltus.errors import InputError
@@ -29,6 +30,7 @@ STEPS, FINE = 200, 1e-3
 ROUNDING = 4
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Edge:
     """A border of an interval that returns, between two values that differ by the tolerance at most.
@@ -42,6 +44,7 @@ class Edge:
     outcome: str
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Interval:
     """Neighbouring starts that all return, or that all do not: the least and the largest value, both included.
@@ -59,6 +62,7 @@ class Interval:
         return {"from": self.low, "to": self.high, "returns": self.returns, "outcomes": dict(self.outcomes)}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Lost:
     """A start that does not return: its value, its distance from the target, and how its run ends."""
@@ -68,6 +72,7 @@ class Lost:
     outcome: str
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class RecoverableIntervals:
     """From which values of one quantity a robot returns.
@@ -203,7 +208,7 @@ class RecoverableIntervals:
         attributes = {
             "robot": self.system.name, "controller": self.controller, "until": self.until, "span": list(self.span),
             "resolution": self.resolution, "tolerance": self.tolerance, "origin": self.origin,
-            "saltus": saltus.__version__,
+            "made_with": provenance_line(),
             **{f"within_{name}": value for name, value in self.within.items()},
             **{f"target_{name}": value for name, value in self.target.items()},
             **{f"start_{name}": value for name, value in self.start.items()},
@@ -322,10 +327,10 @@ def _span(name: str, span: Any) -> tuple[float, float]:
     """The two ends of a span, checked."""
     try:
         low, high = span
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"the span of {name} must be two numbers, such as (0.0, 1.5), got {span!r}") from None
     for value in (low, high):
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        if isinstance(value, bool) or not is_finite(value):
             raise InputError(f"the span of {name} must be finite numbers, got {value!r}")
     if not low < high:
         raise InputError(f"the span of {name} must increase, got {low:g} to {high:g}")
@@ -345,7 +350,7 @@ def _scan_values(low: float, high: float, resolution: float | None) -> np.ndarra
 
 
 def _positive(what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+    if isinstance(value, bool) or not 0 < as_float(value) < math.inf:
         raise InputError(f"{what} must be a positive number, got {value!r}")
     return float(value)
 

@@ -13,6 +13,7 @@ import xarray
 from scipy.optimize import brentq
 
 import saltus
+from saltus._content import equal_by_content
 from saltus.engine import Trajectory
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import Cycle, run_cycle, squares
@@ -24,6 +25,7 @@ from saltus.gaits._plan import parameters_of, robot_of
 PIECES = 400
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Iterates:
     """What each cycle of an open-loop run was like, an element for each.

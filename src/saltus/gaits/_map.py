@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import xarray
 
-import saltus
+from saltus._content import equal_by_content
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.engine._refusals import Refusals, kinds_of, none_of, tally
 from saltus.errors import InputError, unknown_name
@@ -27,6 +28,7 @@ MOST_CELLS = 20_000_000
 Axis = tuple[str, Sequence[float] | np.ndarray]
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Minimum:
     """A cell whose error is below that of all cells around it; ``edge`` says that the map ends there."""
@@ -39,6 +41,7 @@ class Minimum:
     edge: bool
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class ErrorMap:
     """The error of one cycle over two quantities: a row for each value of ``y``, a column for each of ``x``.
@@ -144,7 +147,7 @@ class ErrorMap:
         attributes = {
             "robot": gait.robot.name,
             "gait": gait.name,
-            "saltus": saltus.__version__,
+            "made_with": provenance_line(),
             **self.options,
             "longest": gait.longest,
             **{f"section_{name}": value for name, value in gait.section.items()},
@@ -288,7 +291,7 @@ def _axis(gait: Gait, name: str, values: Any) -> np.ndarray:
         raise unknown_name("quantity", name, [*gait.free, *parameters], f"gait {gait.name} of {gait.robot.name}")
     try:
         axis = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"values of {name} must be numbers, got {values!r}") from None
     if axis.ndim != 1 or axis.size < 2:
         raise InputError(

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._gait import Gait
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Minimised:
     """Where the simplex came to rest."""

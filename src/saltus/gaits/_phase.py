@@ -9,6 +9,8 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.contact import GRIP, JointUnit
 from saltus.contact._unit import JOINT
 from saltus.errors import InputError, unknown_name
@@ -16,6 +18,8 @@ from saltus.hybrid import Guard, HybridSystem
 from saltus.mechanism import PIN, Mechanism, Parameter, Pinned
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Phase:
     """A part of a cycle in which the same grips are closed and inputs stay the same.

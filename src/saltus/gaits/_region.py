@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,9 @@ import casadi as ca
 import numpy as np
 import xarray
 
-import saltus
+from saltus._content import equal_by_content
+from saltus._finite import as_float, is_finite
+from saltus._provenance import provenance_line
 from saltus._write import check_path, write
 from saltus.contact._unit import GROUNDS
 from saltus.engine import Batch, Figures, simulate_many
@@ -48,6 +49,7 @@ NEAR = 0.05
 RTOL, ATOL = 1e-8, 1e-10
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Region:
     """What becomes of runs that begin with other values of two quantities.
@@ -120,7 +122,7 @@ class Region:
         }
         attributes = {
             "robot": self.system.name, "controller": self.controller, "until": self.until,
-            "shape": list(self.shape or ()), "saltus": saltus.__version__,
+            "shape": list(self.shape or ()), "made_with": provenance_line(),
             **{f"within_{name}": value for name, value in self.within.items()},
             **{f"target_{name}": value for name, value in self.target.items()},
             **{f"start_{name}": value for name, value in self.start.items()},
@@ -203,6 +205,7 @@ def region(
     )  # fmt: skip
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Judged:
     """What became of some starts."""
@@ -220,6 +223,7 @@ class Judged:
             raise none_of("runs can start", list(self.reasons.values()))
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trial:
     """What all runs have in common."""
@@ -256,15 +260,15 @@ class Trial:
         for name, value in near.items():
             if name not in _quantities(system):
                 raise unknown_name("quantity", name, _quantities(system), system.name)
-            if not isinstance(value, Real) or not 0 < float(value) < math.inf:
+            if not 0 < as_float(value) < math.inf:
                 raise InputError(f"within: {name} needs a positive number, got {value!r}")
         for name, value in aims.items():
             if name not in near:
                 raise unknown_name("quantity that must be near its target", name, near, system.name)
-            if not isinstance(value, Real) or not math.isfinite(value):
+            if not is_finite(value):
                 raise InputError(f"target of {name} must be a finite number, got {value!r}")
         end = system.until if until is None else until
-        if not isinstance(end, Real) or not 0 < float(end) < math.inf:
+        if not 0 < as_float(end) < math.inf:
             raise InputError(f"until must be a positive time in seconds, got {end!r}")
         options = {"rtol": rtol, "atol": atol, "method": method, "threads": threads}
         full = {name: float(aims.get(name, 0.0)) for name in near}
@@ -408,7 +412,7 @@ def _check_closed(system: HybridSystem, x: np.ndarray) -> None:
 def _axis(system: HybridSystem, name: str, values: Any) -> np.ndarray:
     try:
         axis = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"values of {name} must be numbers, got {values!r}") from None
     if axis.ndim != 1 or axis.size < 2 or (np.diff(axis) <= 0).any() or not np.isfinite(axis).all():
         raise InputError(f"values of {name} must be at least two finite numbers that increase")

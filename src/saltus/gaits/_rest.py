@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._cycle import Cycle, run_cycle
 from saltus.gaits._cycles import run_many
@@ -28,6 +29,7 @@ CLOSED = 1e-6
 TIGHT: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-14}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Rest:
     """States at rest in which hands can be changed, by one number, and the gait made of two falls.
@@ -53,6 +55,7 @@ class Rest:
     zero: str
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Collisionless:
     """A gait that loses nothing: where it rests, its fall from there, and the gait as the clock alone replays it."""

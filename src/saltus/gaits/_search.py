@@ -9,18 +9,22 @@ few cycles, of differences as large as those that the gait shall recover from.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError, SaltusError
 from saltus.gaits._catch import catches
 from saltus.gaits._cycles import Cycles, run_many
 from saltus.gaits._fixed import FixedPoint, solve, spectral_radius
 from saltus.gaits._gait import Gait
+from saltus.gaits._search_file import Climbing, Place, SearchFile, Searching
 
 # Differences that a gait shall recover from: angles (rad), and rates (rad/s).
 BOX = {"rad": 0.05, "rad/s": 0.15}
@@ -31,6 +35,7 @@ SCALES = {"rad": 0.3, "rad/s": 1.5, "s": 0.1, "N m": 0.5}
 FAST: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-11, "threads": 1}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Recovery:
     """What became of differences: how many cycles were made, which starts came back, and how the height drifted.
@@ -49,6 +54,7 @@ class Recovery:
         return bool(self.returned.all())
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class StableGait:
     """A gait found, with its schedule rounded to the controller's period."""
@@ -87,6 +93,8 @@ def find_stable(
     tries: int = 50,
     cycles: int = 500,
     progress: Callable[[int, int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
 ) -> StableGait:
     """A timed gait that comes back to itself.
 
@@ -106,6 +114,10 @@ def find_stable(
         Times of the schedule are multiples of this, s.
     tries, cycles
         How many random differences it must recover from, and within how many cycles.
+    checkpoint
+        A file, .json, written at least every 10 s, or less often where that would take more than 5 % of the time.
+    resume
+        Go on from the checkpoint; what comes out is what would have without a break.
     """
     if gait.draw is None or gait.section:
         raise InputError(f"gait {gait.name}: a search needs a timed gait that can draw its starts")
@@ -118,21 +130,44 @@ def find_stable(
     for name, number in (("seed", seed + 1), ("starts", starts), ("tries", tries), ("cycles", cycles)):
         if number < 1:
             raise InputError(f"{name} of a search must not be negative, got {number - (name == 'seed')}")
-    random, search = np.random.default_rng(seed), _Search(gait, rise, least_travel, least_flight)
-    for number in range(1, starts + 1):
-        if progress is not None:
-            progress(number, starts)
-        z = search.close(search.vector(gait.draw(random)))
-        z = search.calm(z, 60) if z is not None else None
-        if z is None or search.size_of_power(z[None])[0] > math.log(1.5):
-            continue
-        z = search.calm(z, 60)
-        if search.size_of_power(z[None])[0] > math.log(1.0):
-            continue
-        found = search.settled(search.widen(z), period, radius, tries, cycles)
-        if found is not None:
-            return StableGait(*found, number)
+    file = SearchFile(gait, checkpoint, resume=resume)
+    now = file.search({
+        "radius": radius, "rise": rise, "least_travel": least_travel, "least_flight": least_flight, "period": period,
+        "seed": seed, "tries": tries, "cycles": cycles,
+    })  # fmt: skip
+    search = _Search(gait, rise, least_travel, least_flight, file.look)
+    with file.stored():
+        for number, drawn in enumerate(_draws(gait, seed, starts), 1):
+            if number < now.number:
+                continue
+            if progress is not None:
+                progress(number, starts)
+            z = now.found if now.found is not None else _led_to(search, drawn, number, now)
+            found = None if z is None else search.settled(z, period, radius, tries, cycles)
+            if found is not None:
+                now.found = z
+                return StableGait(*found, number)
     raise SaltusError(f"gait {gait.name}: none of {starts} random starts led to a spectral radius below {radius:g}")
+
+
+def _draws(gait: Gait, seed: int, starts: int) -> Iterator[dict[str, float]]:
+    """Random starts, the same ones every time."""
+    random = np.random.default_rng(seed)
+    assert gait.draw is not None
+    for _ in range(starts):
+        yield gait.draw(random)
+
+
+def _led_to(search: _Search, drawn: dict[str, float], number: int, now: Searching) -> np.ndarray | None:
+    """What a random start leads to, before its times are rounded; none where that is no stable gait."""
+    if now.number != number or now.place is None:
+        now.number, now.place = number, None
+        search.look()
+        z = search.close(search.vector(drawn))
+        if z is None:
+            return None
+        now.place = Place(z)
+    return search.refine([search.calm(60, 1.5), search.calm(60, 1.0), *search.widen()], now.place)
 
 
 def climb(
@@ -145,33 +180,53 @@ def climb(
     tries: int = 50,
     cycles: int = 500,
     progress: Callable[[float, float], None] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
 ) -> StableGait:
     """Follow a stable gait to larger rises of the hold in a cycle, as far as it stays stable and recovers.
 
     Each step asks for more, closes the cycle again, and calms and widens it again. ``progress`` is
-    called with the rise and the spectral radius of each gait on the way.
+    called with the rise and the spectral radius of each gait on the way. The checkpoint is that of the search before;
+    a climb that is resumed comes to what it would have without a break.
     """
     gait, best = found.fixed.gait, found
-    rise = found.fixed.travel[1]
-    search = _Search(gait, rise, abs(found.fixed.travel[0]) * 0.3, 0.1)
+    # the file of the search before is of use if this is interrupted
+    file = SearchFile(gait, checkpoint, resume=resume or (checkpoint is not None and Path(checkpoint).exists()))
+    search = _Search(gait, found.fixed.travel[1], abs(found.fixed.travel[0]) * 0.3, 0.1, file.look)
     z = search.vector({**found.fixed.start, **found.fixed.knobs})
-    while step > 1e-3 and rise + step <= most:
-        search.rise = rise + step
-        new, miss = search.retract(z, np.ones(len(z)))
-        settled = None
-        if miss < 1e-8 and search.acceptable(new):
-            if search.size_of_power(new[None])[0] > math.log(0.95 * radius):
-                new = search.calm(new, 20)
-            settled = search.settled(search.widen(new), period, radius, tries, cycles)
-        if settled is None:
-            step *= 0.5
-            continue
-        z, rise = new, search.rise
-        best = StableGait(*settled, found.starts)
-        step = min(1.5 * step, 0.05)
-        if progress is not None:
-            progress(best.fixed.travel[1], best.radius)
+    asked = {"radius": radius, "step": step, "period": period, "tries": tries, "cycles": cycles, "from": z.tolist()}
+    now = file.climb(Climbing(asked, z, search.rise, step), resume=resume)
+    with file.stored():
+        if now.reached is not None:
+            search.rise = now.rise
+            settled = search.settled(now.reached, period, radius, tries, cycles)
+            best = best if settled is None else StableGait(*settled, found.starts)
+        while now.step > 1e-3 and now.rise + now.step <= most:
+            search.rise = now.rise + now.step
+            new, wide = _one_climb(search, radius, now)
+            settled = None if wide is None else search.settled(wide, period, radius, tries, cycles)
+            now.place = None
+            if settled is None:
+                now.step *= 0.5
+                continue
+            now.z, now.rise, now.reached = new, search.rise, wide
+            best = StableGait(*settled, found.starts)
+            now.step = min(1.5 * now.step, 0.05)
+            search.look()
+            if progress is not None:
+                progress(best.fixed.travel[1], best.radius)
     return best
+
+
+def _one_climb(search: _Search, radius: float, now: Climbing) -> tuple[np.ndarray, np.ndarray | None]:
+    """A gait that rises more, and one near it that is to be rounded; none where there is none near."""
+    new, miss = search.retract(now.z, np.ones(len(now.z)))
+    if not miss < 1e-8 or not search.acceptable(new):
+        return new, None
+    rough = search.size_of_power(new[None])[0] > math.log(0.95 * radius)
+    now.place = now.place or Place(new)
+    wide = search.refine([search.calm(20 if rough else 0), *search.widen()], now.place)
+    return now.place.ends[0], wide
 
 
 def recovers(
@@ -212,12 +267,27 @@ def _difference(gait: Gait, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     return np.asarray(change)
 
 
+Values = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What is made small, in how many steps, and what the size of the return map's derivative must come below."""
+
+    values: Values
+    count: int
+    most: float = math.inf
+
+
 class _Search:
     """The manifold of gaits in the space of starts and knobs, and how to move on it."""
 
-    def __init__(self, gait: Gait, rise: float, least_travel: float, least_flight: float):
+    def __init__(
+        self, gait: Gait, rise: float, least_travel: float, least_flight: float, look: Callable[[], None] = lambda: None
+    ):
         self.gait, self.rise, self.least_travel, self.least_flight = gait, rise, least_travel, least_flight
         self.names = [*gait.free, *gait.knobs]
+        self.look = look
         self.n = len(gait.free)
         units = [*_units(gait), *(knob.unit for knob in gait.knobs.values())]
         self.scale = np.array([SCALES.get(unit, 1.0) for unit in units])
@@ -317,20 +387,31 @@ class _Search:
         error = _difference(self.gait, Z[:, None, : self.n], states.reshape(points.shape)) / self.box
         return np.nan_to_num(np.log(1e-3 + (error**2).sum(axis=-1)).mean(axis=1), nan=1e3)
 
-    def calm(self, z: np.ndarray, steps: int) -> np.ndarray:
+    def calm(self, count: int, most: float = math.inf) -> Descent:
         """Make the spectral radius small along the manifold."""
-        return self.descend(z, self.size_of_power, steps)
+        return Descent(self.size_of_power, count, math.log(most) if most < math.inf else math.inf)
 
-    def widen(self, z: np.ndarray) -> np.ndarray:
+    def widen(self) -> list[Descent]:
         """Make larger and larger differences die out."""
-        for size in (1.0, 2.0):
-            z = self.descend(z, lambda Z, size=size: self.left_over(Z, size), 20)  # type: ignore[misc]
-        return z
+        return [Descent(partial(self.left_over, size=size), 20) for size in (1.0, 2.0)]
 
-    def descend(self, z: np.ndarray, values: Callable[[np.ndarray], np.ndarray], steps: int) -> np.ndarray:
+    def refine(self, descents: Sequence[Descent], at: Place) -> np.ndarray | None:
+        """One descent after the other, from a place on; none where one ends above what it must come below."""
+        while at.descent < len(descents):
+            one = descents[at.descent]
+            z = self.descend(one.values, one.count, at)
+            if one.most < math.inf and self.size_of_power(z[None])[0] > one.most:
+                return None
+            at.next()
+            self.look()
+        return at.z
+
+    def descend(self, values: Values, steps: int, at: Place) -> np.ndarray:
         """Projected gradients on the manifold, with some momentum; bounds that are reached are kept."""
-        best, old, step = float(values(z[None])[0]), None, 0.2
-        for _ in range(steps):
+        if at.best is None:
+            at.best = float(values(at.z[None])[0])
+        while at.done < steps:
+            z, old, step = at.z, at.way, at.length
             moves = 2e-5 * np.diag(self.scale)
             around = values(np.vstack([z + moves, z - moves]))
             gradient = (around[: len(z)] - around[len(z) :]) / 4e-5
@@ -349,16 +430,17 @@ class _Search:
                 new, miss = self.retract(np.clip(z + self.scale * step * way, self.low, self.high), free)
                 if miss < 1e-8 and self.acceptable(new):
                     value = float(values(new[None])[0])
-                    if value < best - 1e-6:
+                    if value < at.best - 1e-6:
+                        at.z, at.best, at.way, at.length = new, value, way, min(1.7 * step, 1.0)
                         break
                 step *= 0.4
             else:
                 if old is None:
                     break
-                old, step = None, 0.05
-                continue
-            z, best, old, step = new, value, way, min(1.7 * step, 1.0)
-        return z
+                at.way, at.length = None, 0.05
+            at.done += 1
+            self.look()
+        return at.z
 
     def settled(
         self, z: np.ndarray, period: float, radius: float, tries: int, cycles: int

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from saltus._content import equal_by_content
 from saltus._write import check_path, write
 from saltus.contact import JUMP
 from saltus.contact._grip import CLOSED
@@ -21,6 +22,7 @@ from saltus.hybrid._system import HybridSystem
 MOST_MODES = 32
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Node:
     """A mode; or where a run starts or ends; or, of a graph unit by unit, a status or all modes at once.
@@ -45,6 +47,7 @@ class Node:
         return record
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Edge:
     """A change from one node to another, and what causes it.
@@ -65,6 +68,7 @@ class Edge:
         return record if self.count is None else record | {"count": self.count}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class ModeGraph:
     """Modes and the changes between them."""

@@ -11,6 +11,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.contact._grip import CLOSED
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
@@ -21,6 +23,8 @@ from saltus.mechanism import Dynamics, MassSolver
 DEPENDENT = 1e-12
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class SymbolicMode:
     """The flow of one mode, in the symbols of ``dynamics``.

@@ -14,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact._unit import GROUND
 from saltus.errors import InputError, unknown_name
 from saltus.hybrid._system import HybridSystem
@@ -21,6 +22,7 @@ from saltus.hybrid._system import HybridSystem
 Axis = tuple[str, Sequence[float] | np.ndarray]
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Posture:
     """A value, and the posture at which it is taken."""
@@ -34,6 +36,7 @@ class Posture:
         return {"value": self.value, "at": dict(self.at), "sliding": self.sliding}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Painleve:
     """Alpha of one contact over two coordinates: a row for each value of ``y``, a column for each of ``x``.

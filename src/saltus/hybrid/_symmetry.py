@@ -10,6 +10,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.errors import unknown_name
 from saltus.mechanism import Mechanism
 
@@ -19,6 +21,8 @@ def wrapped(angle: Any) -> Any:
     return angle - 2 * math.pi * ca.floor((angle + math.pi) / (2 * math.pi))
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Symmetry:
     """The coordinates, units and parameters of a robot under other names of its parts.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.contact import GRIP, Law, Unit, law_of
 from saltus.contact._unit import GROUNDS
 from saltus.errors import InputError, unknown_name
@@ -21,6 +23,9 @@ from saltus.hybrid._told import told_state
 from saltus.mechanism import Dynamics, Mechanism, derive
 from saltus.mechanism._welded import welded, whole
 
+if TYPE_CHECKING:
+    from saltus._pack import Packed
+
 ACTIONS = ("ignore", "record", "terminal")
 DIRECTIONS = ("down", "up", "both")
 
@@ -28,6 +33,8 @@ DIRECTIONS = ("down", "up", "both")
 _WITHOUT_VALUES = {"first_rows", "row_names", "blank_arenas", "_constants", "_welded"}
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Guard:
     """A scalar of state and time whose zero is an event of the robot's own.
@@ -50,6 +57,7 @@ class Guard:
             raise unknown_name("guard direction", self.direction, DIRECTIONS, f"guard {self.name}")
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Profile:
     """A ready experiment on a robot: a controller, a start and a duration."""
@@ -64,6 +72,7 @@ def _no_figures(run: Any) -> dict[str, float | None]:
     return {}
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class HybridSystem:
     """Everything about one robot that the engine needs, and what a user may change of it.
@@ -86,6 +95,9 @@ class HybridSystem:
     values: Mapping[str, float] = field(default_factory=dict)
     origin: str = ""
     stops: frozenset[str] = frozenset()
+
+    stands_alone: ClassVar[bool] = True
+    shares_symbols: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         full = self._checked(self.values)
@@ -249,7 +261,7 @@ class HybridSystem:
 
     @cached_property
     def blank_arenas(self) -> dict[Any, Any]:
-        """What the engine prepared for runs of this system and of all that differ from it in values only."""
+        """What was prepared for runs and journeys of this system and of all that differ from it in values only."""
         return {}
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -268,7 +280,7 @@ class HybridSystem:
         else:
             try:
                 vector = np.array(given, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"state of {self.name} must be numbers, got {given!r}") from None
             if vector.shape != (len(names),):
                 raise InputError(
@@ -486,6 +498,26 @@ class HybridSystem:
     def __deepcopy__(self, memo: Any) -> HybridSystem:
         return self  # nothing in it changes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (self.packed, dict(self.values))
+
+    def parts(self) -> dict[str, Any]:
+        """What it consists of, without what was derived of that."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def packed(self) -> Packed:
+        """All of it but the values of its parameters, as it is sent."""
+        from saltus._pack import pack
+
+        shared = self.blank_arenas  # with all that differ in values only
+        if "packed" not in shared:
+            parts = self.parts()
+            del parts["values"]
+            shared["packed"] = pack(parts, f"the robot {self.name}")
+        made: Packed = shared["packed"]
+        return made
+
     def _check_guards(self) -> None:
         m = self.mechanism
         known = {symbol.__hash__() for symbol in ca.symvar(ca.vertcat(m.t, m.q, m.v, m.p))}
@@ -544,8 +576,21 @@ def _whole(m: Mechanism, names: tuple[str, ...]) -> tuple[Any, Any]:
     return mass, ca.if_else(least > -1e-12 * ca.fabs(size), ca.fmax(least, 0), least)
 
 
+def _unpacked(packed: Packed, values: dict[str, float]) -> HybridSystem:
+    """A system that was sent by its expressions."""
+    return _received(packed).with_parameters(**values)
+
+
+@lru_cache(maxsize=64)
+def _received(packed: Packed) -> HybridSystem:
+    """One system for all that arrive with the same content: what is derived of it is derived once."""
+    from saltus._pack import unpack
+
+    return HybridSystem(**unpack(packed))
+
+
 def _number(name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, got {value!r}") from None

@@ -13,6 +13,8 @@ from typing import Any
 
 import casadi as ca
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.mechanism._mechanism import Mechanism
 from saltus.mechanism._recursion import in_space
 
@@ -41,6 +43,8 @@ def has_position(row: Any) -> bool:
     return not isinstance(row, Velocity) or row.position is not None
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Dynamics:
     """Symbols and expressions of one mechanism.

@@ -10,6 +10,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.errors import InputError, unknown_name
 from saltus.mechanism._joints import Fixed, Joint, Pose
 from saltus.mechanism._shapes import Box, Cylinder, Shape, Sphere, shape_of
@@ -37,7 +39,7 @@ class Parameter:
         """Return the value as a float, or refuse it."""
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"parameter {self.name!r} must be a number, not {value!r}") from None
         if math.isnan(number) or (math.isinf(number) and not self.infinite):
             raise InputError(f"parameter {self.name!r} must be finite, not {number}")
@@ -130,6 +132,8 @@ class Reading:
     follows: bool = False
 
 
+@sent_whole
+@equal_by_content
 class Mechanism:
     """Bodies joined into a tree, with named points, parameters and actuators.
 
@@ -167,6 +171,12 @@ class Mechanism:
             self.world = Body(WORLD, Pose(ca.SX.zeros(2), ca.SX(0)), 0, 0, (0, 0))
         else:
             self.world = Body(WORLD, Frame(ca.SX.zeros(3), ca.SX.eye(3)), 0, 0, (0, 0, 0), WORLD_MOTION)
+
+    def _content(self) -> tuple[Any, ...]:
+        return vars(self), list(self.coordinates), list(self.velocities), list(self.parameters), list(self.actuators)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return f"<Mechanism {self.name}: {len(self.bodies)} bodies, coordinates {', '.join(self.coordinates)}>"
@@ -387,6 +397,11 @@ class Mechanism:
     def p(self) -> Any:
         """The parameters, as one column of symbols."""
         return ca.vertcat(*self._symbols.values()) if self._symbols else ca.SX.zeros(0)
+
+    @property
+    def symbols(self) -> Any:
+        """All that its expressions are made of, as one column: time, coordinates, velocities, parameters."""
+        return ca.vertcat(self.t, self.q, self.v, self.p)
 
     @property
     def viscous(self) -> list[tuple[int, Any]]:

@@ -121,7 +121,7 @@ def _expression(value: Any, what: str) -> Any:
         return value
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise InputError(f"{what} must be a finite number in m or an expression of parameters, got {value!r}")
@@ -149,7 +149,7 @@ def _colour(colour: Any, what: str) -> Colour | None:
     else:
         try:
             parts = [float(part) for part in colour]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             parts = []
     if len(parts) not in (3, 4) or not all(0 <= part <= 1 for part in parts):
         raise InputError(f"the colour of {what} is '#rrggbb' or three or four numbers from 0 to 1, got {colour!r}")

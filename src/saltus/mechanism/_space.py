@@ -110,7 +110,7 @@ class SpatialJoint(Protocol):
 def _unit(axis: Sequence[Any], what: str) -> tuple[float, float, float]:
     try:
         numbers = [float(value) for value in axis]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = []
     length = math.sqrt(sum(value * value for value in numbers))
     if len(numbers) != 3 or not 0 < length < math.inf:

@@ -11,8 +11,13 @@ from xml.parsers import expat
 
 import numpy as np
 
+from saltus._reading import MOST_DEEP, read_bytes
 from saltus.errors import InputError
 from saltus.mechanism._space import roll_pitch_yaw
+
+# A robot has no more links, nor joints, and no longer names; the room that it needs grows with the cube of how many
+# joints move.
+MOST_LINKS, MOST_MOVING, MOST_LETTERS = 1000, 200, 200
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -148,8 +153,13 @@ def describe(source: str | Path) -> Description:
             f"{where}: <{macro.tag}> in line {macro.line} is a macro that was not expanded; run xacro on the file first"
         )
     colours = {node.attributes.get("name", ""): node for node in root.all("material")}
+    for tag, most in (("link", MOST_LINKS), ("joint", MOST_LINKS)):
+        if (many := sum(1 for _ in root.all(tag))) > most:
+            raise InputError(f"{where}: a robot has at most {most} {tag}s, this one has {many}")
     links = [_link(node, colours, where) for node in root.all("link")]
     joints = [_joint(node, where) for node in root.all("joint")]
+    if (many := sum(joint.moves for joint in joints)) > MOST_MOVING:
+        raise InputError(f"{where}: at most {MOST_MOVING} joints of a robot move, here {many} do")
     return Description(
         root.attributes.get("name", ""),
         where,
@@ -167,7 +177,7 @@ def _text(source: str | Path) -> tuple[str, str, Path]:
         return source, "URDF text", Path.cwd()
     path = Path(source)
     try:
-        return path.read_text(encoding="utf-8"), path.name, path.resolve().parent
+        return read_bytes(path).decode("utf-8"), path.name, path.resolve().parent
     except OSError as error:
         raise InputError(f"cannot read URDF file {str(source)!r}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -180,11 +190,20 @@ def parsed(text: str, where: str) -> Node:
     open_nodes = [Node("", {}, 0)]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        if len(open_nodes) > MOST_DEEP:
+            raise InputError(
+                f"{where}: elements in elements, more than {MOST_DEEP} deep (line {parser.CurrentLineNumber}), are no "
+                "robot"
+            )
         node = Node(tag, attributes, parser.CurrentLineNumber)
         open_nodes[-1].children.append(node)
         open_nodes.append(node)
 
+    def entity(name: str, *_: Any) -> None:
+        raise InputError(f"{where}: the entity {name!r} is declared; write out what it stands for")
+
     parser.StartElementHandler = start
+    parser.EntityDeclHandler = entity
     parser.EndElementHandler = lambda tag: open_nodes.pop()
     try:
         # the declaration may name another encoding than the text now has
@@ -210,6 +229,10 @@ def _name(node: Node, where: str) -> str:
     name = node.attributes.get("name", "").strip()
     if not name:
         raise InputError(f"{where}: the <{node.tag}> of line {node.line} has no name; give it one")
+    if len(name) > MOST_LETTERS:
+        raise InputError(
+            f"{where}: the name of the <{node.tag}> of line {node.line} has {len(name)} letters; at most {MOST_LETTERS}"
+        )
     return name
 
 
@@ -226,7 +249,8 @@ def _numbers(node: Node | None, key: str, default: tuple[float, ...] | None, whe
     wanted = 1 if default is None else len(default)
     if len(values) != wanted or not all(map(math.isfinite, values)):
         many = "a finite number" if wanted == 1 else f"{wanted} finite numbers"
-        raise InputError(f'{where}: {key}="{given}" of <{node.tag}> in line {node.line} must be {many}')
+        shown = given if len(given) <= MOST_LETTERS else f"{given[:20]}... ({len(given)} letters)"
+        raise InputError(f'{where}: {key}="{shown}" of <{node.tag}> in line {node.line} must be {many}')
     return values
 
 

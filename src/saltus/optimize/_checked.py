@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from saltus._finite import as_float, is_finite
 from saltus.errors import InputError
 
 
@@ -21,7 +22,7 @@ def whole(value: Any, what: str, least: int) -> int:
 
 def positive(value: Any, what: str) -> float:
     """A number that is finite and positive."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+    if isinstance(value, bool) or not 0 < as_float(value) < math.inf:
         raise InputError(f"{what} must be a positive finite number, got {value!r}")
     return float(value)
 
@@ -29,7 +30,7 @@ def positive(value: Any, what: str) -> float:
 def rising(value: Any, what: str) -> tuple[float, float]:
     """Two finite numbers, the smaller one first."""
     pair = list(value) if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) else []
-    numbers = [one for one in pair if isinstance(one, Real) and not isinstance(one, bool) and math.isfinite(one)]
+    numbers = [one for one in pair if not isinstance(one, bool) and is_finite(one)]
     if len(pair) != 2 or len(numbers) != 2:
         raise InputError(f"{what} is a pair of finite numbers, got {value!r}")
     low, high = map(float, numbers)
@@ -49,7 +50,7 @@ def rows(what: str, **given: Any) -> list[np.ndarray]:
     for name, values in given.items():
         try:
             array = np.atleast_1d(np.asarray(values, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{what}: {name} is a number or an array of numbers, got {values!r}") from None
         if array.ndim > 1 or not array.size:
             raise InputError(f"{what}: {name} is a number or an array of one dimension, its shape is {array.shape}")

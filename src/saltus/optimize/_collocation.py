@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from saltus._content import equal_by_content
 from saltus.contact._ground import OPEN, SLIP_MINUS, SLIP_PLUS, STICK
 from saltus.contact._unit import GROUND
 from saltus.control import Schedule
@@ -33,6 +34,7 @@ SLOPES = ca.collocation_coeff(TAU)[0]
 BRIEF = 1e-6
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Arc:
     """One piece of a motion that is to be found: its mode, into how much it is cut, and what must hold along it.
@@ -46,6 +48,7 @@ class Arc:
     times: tuple[float, float] = (1e-4, 2.0)
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Motion:
     """What collocation found: times and states at the ends of all intervals, the inputs on them, and how well.

@@ -8,13 +8,14 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from numbers import Real
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numba import types
 
+from saltus._content import equal_by_content
+from saltus._finite import is_finite
 from saltus._native import FLOATS, compile_entry, ctypes_entry, pointer_to
 from saltus.contact import Grip
 from saltus.control._hands import one_motor, two_hands
@@ -69,6 +70,7 @@ def _kicker() -> tuple[Any, Any]:
     return ctypes_entry(entry, ctypes.c_int32, kinds), entry
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Trials:
     """Trials of impulses and what became of them, one in each place of all arrays.
@@ -109,6 +111,7 @@ class Trials:
         return Trials(**{name: array[which] for name, array in vars(self).items()})
 
 
+@equal_by_content
 class Swinger:
     """Swings of a robot of two links that hangs by its first hand, each by one impulse, in compiled blocks.
 
@@ -137,6 +140,15 @@ class Swinger:
         self.level = self._to_level()
         self._bar: Block | None = None
         self.capture = float(robot.values.get("capture", 0.025))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Swinger, (self.robot, self.time)
+
+    def _content(self) -> tuple[Any, ...]:
+        return self.robot, self.time
+
+    def __hash__(self) -> int:
+        return hash(self.robot)
 
     @cached_property
     def distances(self) -> tuple[float, float]:
@@ -227,7 +239,7 @@ class Swinger:
     def check_query(self, start: float, target: float) -> tuple[float, float]:
         """Refuse a swing that cannot be asked for: from behind, to ahead, within what the elbow allows."""
         for name, place, side in (("start", start, -1), ("target", target, 1)):
-            if isinstance(place, bool) or not isinstance(place, Real) or not math.isfinite(place):
+            if isinstance(place, bool) or not is_finite(place):
                 raise InputError(f"impulses: a {name} is a finite number, got {place!r}")
             if place * side <= 0:
                 where = "behind, negative" if side < 0 else "ahead, positive"
@@ -330,6 +342,7 @@ def _loaded(lanes: tuple[np.ndarray, ...], peak: float) -> np.ndarray:
     return W
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Ranges:
     """From what random impulses are drawn, evenly: where the free hand starts, m behind; begin, s; length, s."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control.impulse import Impulse
 from saltus.errors import InputError, unknown_name
 from saltus.optimize._checked import positive, rising, rows, whole
@@ -70,6 +71,7 @@ def _bin(values: np.ndarray, count: int, ends: tuple[float, float]) -> np.ndarra
     return np.clip(((values - low) / max(high - low, 1e-12) * count).astype(int), 0, count - 1)
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Committee:
     """Nets that tell the impulse from start and end; their mean counts.
@@ -141,6 +143,7 @@ def committee(data: Trials, swinger: Swinger, *, members: int = 10, units: int =
     return Committee(made.nets, scale, swinger, np.sqrt(np.mean(off**2, axis=0)))
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class GoodTrials:
     """The inverse that copes with several right answers: good trials nearby, polished by simulation.
@@ -224,6 +227,7 @@ class GoodTrials:
         return mean
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Asked:
     """What became of queries: every start with every target, by an inverse, begun at some shares of its time.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._checked import chosen_threads, rising, whole
@@ -32,6 +33,7 @@ QUERIES = (11, 7)
 Pair = tuple[float, float]
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What is learned, and asked: checked before any work.
@@ -60,6 +62,7 @@ class Plan:
     threads: int | None
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Learned:
     """What the impulse method comes to.

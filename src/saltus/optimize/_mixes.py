@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import qmc
 
+from saltus._content import equal_by_content
 from saltus.engine import Batch, simulate_many
 from saltus.engine._refusals import tally
 from saltus.errors import InputError, unknown_name
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 EXACTLY: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-10, "max_steps": 20_000, "max_events": 400}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Mixes:
     """What may be off: parameters by a share of their value, states at the start by an amount, all evenly drawn.
@@ -73,6 +75,7 @@ class Mixes:
         return values, {name: amount * next(parts) for name, amount in self.amounts.items()}
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Robustness:
     """Lengths under held-out mixes: how many keep a share of the length without any, and how many have none at all.

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from saltus._content import equal_by_content
 from saltus.errors import InputError
 from saltus.optimize._problem import Problem, Trial
 from saltus.optimize._verdict import Verdict, verdict
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Polished:
     """The best of a trial and of what collocation made of it; ``passes`` tell of each."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._whole import sent_whole
 from saltus.engine import Batch, Figures, Trajectory, simulate, simulate_many
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
@@ -22,6 +24,7 @@ EVENTS = 1000
 EXACT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Trial:
     """A run that can be made: its start, by name, and its controller."""
@@ -30,6 +33,8 @@ class Trial:
     controller: Any
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True)
 class Stage:
     """A part of a search: only some numbers are varied, and runs are judged by something that leads to the objective.
@@ -54,6 +59,8 @@ class Stage:
     mixes: int | None = None
 
 
+@sent_whole
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Numbers that may be chosen, and what they are worth.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable
@@ -12,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from saltus._write import write
+from saltus._content import equal_by_content
+from saltus._records import load_record, save_record
 from saltus.errors import InputError
 from saltus.optimize._problem import WORST, Problem
 from saltus.optimize._verdict import verdict
+
+FORMAT = "saltus search 1"
 
 # Of so many drawn candidates one is tried under mixes.
 FEW = 60
@@ -37,6 +39,7 @@ class Progress:
     best: float
 
 
+@equal_by_content
 @dataclass
 class Best:
     """The best candidate so far, and what it took; ``clean`` says whether it breaks no rule when it is made exactly."""
@@ -61,7 +64,7 @@ class Best:
 
     def save(self, file: Path) -> None:
         """Write it, all or nothing."""
-        write(file, json.dumps(self.to_dict(), indent=1).encode())
+        save_record(file, FORMAT, self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: all that is needed to go on."""
@@ -153,12 +156,14 @@ def judged_as_whole(problem: Problem, unit: np.ndarray, score: float | None = No
 def read_best(problem: Problem, file: Path) -> Best:
     """The best candidate that a search left in a file, judged anew."""
     try:
-        content = json.loads(file.read_text())
+        content = load_record(file, FORMAT)
         told, values = content["problem"], {name: float(content["values"][name]) for name in problem.variables}
         seconds, runs, restarts = float(content["seconds"]), int(content["runs"]), int(content["restarts"])
         parameters = dict(content["parameters"])
         history = [(float(t), int(n), float(s)) for t, n, s in content["history"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except InputError as error:
+        raise InputError(f"cannot go on from {file}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"cannot go on from {file}: {type(error).__name__}: {error}") from None
     if told != problem.name:
         raise InputError(f"{file} holds a search for {told}, not for {problem.name}")

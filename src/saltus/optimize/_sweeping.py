@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
-import warnings
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from saltus._checkpoint import Checkpoint
 from saltus._native import pointer_to
 from saltus.control._grid import Axis, grid_numbers
 from saltus.control._reach import Reach
 from saltus.engine._single import BLOCK, Block
-from saltus.errors import SaltusError
 from saltus.optimize import _sweeps as W
 from saltus.optimize._recipes import Discounted, RandomActions, Sweep
 
@@ -26,13 +25,16 @@ WAYS = 4
 # Progress is told after so many slices.
 EVERY = 5
 
-# A table in the making is written after so long, s, and after so many times what writing takes.
-OFTEN, SHARE = 120.0, 30.0
+# So many slices are under way for each thread: none waits for work, and all are soon done.
+UNDER_WAY = 2
 
 
 @dataclass
 class Work:
-    """A table in the making: sweeps that are done and the last one's residual; slices and change of another."""
+    """A table in the making: sweeps that are done and the last one's residual; slices and change of another.
+
+    ``ahead`` has the values of these slices where others must still see those of the sweep before.
+    """
 
     task: Reach
     recipe: Discounted | RandomActions
@@ -43,6 +45,7 @@ class Work:
     residual: float = math.inf
     slices: int = 0
     change: float = 0.0
+    ahead: np.ndarray | None = None
 
     @property
     def limit(self) -> float:
@@ -61,6 +64,11 @@ class Work:
         if isinstance(recipe, Discounted) and self.done >= WAYS and self.residual <= recipe.tolerance:
             return True
         return self.done >= recipe.sweeps
+
+    def end_slice(self, under_way: deque[Future[float]]) -> None:
+        """The next slice is done, and what changed in it."""
+        self.change += under_way.popleft().result()
+        self.slices += 1
 
     def end_sweep(self, residual: float) -> None:
         """One more is done."""
@@ -103,36 +111,13 @@ class Caller:
         return float(self.sweep(self.block.place, *map(pointer_to, arrays)))
 
 
-class Kept:
-    """Keeps a table in the making in a file: when it is asked to, and from time to time."""
-
-    def __init__(self, save: Callable[[], object]):
-        self._save, self._last, self._took = save, time.monotonic(), 0.0
-
-    def save(self) -> None:
-        """Now."""
-        begin = time.monotonic()
-        self._save()
-        self._last = time.monotonic()
-        self._took = self._last - begin
-
-    def from_time_to_time(self) -> None:
-        """If it is long since the last one: writing takes a small share of the time."""
-        if time.monotonic() - self._last > max(OFTEN, SHARE * self._took):
-            try:
-                self.save()
-            except SaltusError as error:  # no reason to lose what is being made
-                warnings.warn(f"not kept: {error}", stacklevel=2)
-                self._last = time.monotonic()
-
-
 @dataclass(frozen=True)
 class Watch:
-    """Who is told of sweeps, who stops them, and what keeps them."""
+    """Who follows sweeps, who stops them, and the file from which they can be resumed."""
 
     progress: Callable[[Sweep], None] | None
     stopped: Callable[[], bool]
-    kept: Kept | None
+    checkpoint: Checkpoint | None
 
     def tell(self, sweep: Sweep, k: int) -> None:
         """After a slice."""
@@ -141,10 +126,14 @@ class Watch:
         if self.stopped():
             raise KeyboardInterrupt
 
-    def keep(self) -> None:
-        """Where what there is can be gone on with."""
-        if self.kept is not None:
-            self.kept.from_time_to_time()
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        return self.checkpoint is not None and self.checkpoint.due()
+
+    def store(self) -> None:
+        """Write the checkpoint, where what there is can be resumed."""
+        if self.checkpoint is not None:
+            self.checkpoint.try_to_save()
 
 
 def _inputs(recipe: Discounted, limit: float) -> tuple[list[float], list[float]]:
@@ -175,35 +164,46 @@ def reach_sweeps(work: Work, call: Caller, threads: int, watch: Watch) -> None:
                 values[(slice(None),) * (1 + axis) + (number,)] = out
                 work.slices = k + 1
                 watch.tell(Sweep(work.done, recipe.sweeps, work.slices / slices, work.change), k)
-                watch.keep()
+                if watch.due():
+                    watch.store()
             work.end_sweep(work.change)
 
 
 def random_sweeps(work: Work, call: Caller, threads: int, watch: Watch) -> None:
-    """Sweeps of `RandomActions`: all slices at once, since all states see those of the last sweep.
+    """Sweeps of `RandomActions`: many slices at once, since all states see those of the last sweep.
 
-    A sweep that was stopped is begun anew, and comes to the same: inputs that were found then are found no worse. How
-    many were new then is remembered.
+    Slices end in order. Where a sweep can be resumed, none is under way, and those that are done are ``ahead``.
     """
     recipe, counts = work.recipe, work.counts
-    new = np.empty_like(work.values)
+    new = np.empty_like(work.values) if work.ahead is None else work.ahead
+    work.ahead = new
     actions, states = work.actions, math.prod(counts)
     assert actions is not None
     with ThreadPoolExecutor(threads) as pool:
+
+        def begun(k: int) -> Future[float]:
+            return pool.submit(call, work.values, new, actions, slice=k, first=0, last=counts[1], sweep=work.done)
+
         while not work.over:
-            jobs = [
-                pool.submit(call, work.values, new, actions, slice=k, first=0, last=counts[1], sweep=work.done)
-                for k in range(counts[0])
-            ]
-            told = 0
+            rest, under_way = iter(range(work.slices, counts[0])), deque[Future[float]]()
             try:
-                for k, job in enumerate(jobs):
-                    work.change += job.result()
-                    told = k + 1
-                    watch.tell(Sweep(work.done, recipe.sweeps, told / counts[0], work.change / states), k)
+                while True:
+                    under_way += map(begun, itertools.islice(rest, UNDER_WAY * threads - len(under_way)))
+                    if not under_way:
+                        break
+                    work.end_slice(under_way)
+                    share, change = work.slices / counts[0], work.change / states
+                    watch.tell(Sweep(work.done, recipe.sweeps, share, change), work.slices - 1)
+                    if watch.due():
+                        while under_way:
+                            work.end_slice(under_way)
+                        watch.store()
             except KeyboardInterrupt:
-                work.change += sum(job.result() for job in jobs[told:] if not job.cancel())
+                for job in reversed(under_way):
+                    job.cancel()
+                while under_way and not under_way[0].cancelled():
+                    work.end_slice(under_way)
                 raise
-            work.values, new = new, work.values
+            work.values, work.ahead = new, work.values
+            new = work.ahead
             work.end_sweep(work.change / states)
-            watch.keep()

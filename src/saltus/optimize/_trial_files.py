@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields
@@ -14,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from saltus._write import check_path, write
+from saltus._records import load_arrays, save_arrays
+from saltus._write import check_path
 from saltus.control._hands import two_hands
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.optimize._impulses import Swinger, Trials
 
-FORMAT = "saltus impulses 2"
+FORMAT = "saltus impulses 3"
 
 _WORLD = re.compile(r"bar\d|rope_")
 
@@ -34,43 +32,20 @@ def save_trials(path: str | Path, swinger: Swinger, trials: Trials) -> Path:
     check_path(target, (".npz",))
     arrays = {name: array if array.dtype == bool else array.astype(np.float64) for name, array in vars(trials).items()}
     _check_arrays(arrays)
-    head = {
-        "format": FORMAT, "robot": swinger.robot.name, "holds": swinger.holds, "parameters": _counting(swinger.robot)
-    }  # fmt: skip
-    content = io.BytesIO()
-    told = json.dumps({**head, "digest": _digest(head, arrays)})
-    np.savez_compressed(content, head=np.array(told), **arrays)  # type: ignore[arg-type]
-    return write(target, content.getvalue())
+    head = {"robot": swinger.robot.name, "holds": swinger.holds, "parameters": _counting(swinger.robot)}
+    return save_arrays(target, FORMAT, head, arrays)
 
 
 def read_trials(path: str | Path, robot: HybridSystem) -> Trials:
     """Read trials from a file; refused if it is damaged, or not of this robot."""
-    head, arrays = _read(path)
-    if head["format"] != FORMAT:
-        raise InputError(f"{path} is a file of another kind, {head['format']!r}; this is for {FORMAT!r}")
+    head, arrays = load_arrays(Path(path), FORMAT, [one.name for one in fields(Trials)])
     try:
-        digest = head.pop("digest", None)
         _check_head(head)
         _check_arrays(arrays)
-        if digest != _digest(head, arrays):
-            raise InputError("its numbers are not those that were written")
     except InputError as error:
         raise InputError(f"{path} is damaged: {error}") from None
     _check_robot(head, robot)
     return Trials(**arrays)
-
-
-def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What the file says of itself, and its arrays."""
-    try:
-        with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        head = json.loads(str(arrays.pop("head")))
-        return {"format": head["format"], **head}, arrays
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except Exception as error:  # noqa: BLE001 - a damaged archive fails in many ways
-        raise InputError(f"{path} is not a file of impulses, or damaged: {error}") from None
 
 
 def _check_head(head: Mapping[str, Any]) -> None:
@@ -128,12 +103,3 @@ def of_world(name: str) -> bool:
 def _counting(robot: HybridSystem) -> dict[str, float]:
     """Values of the robot's own parameters: where bars are does not count."""
     return {name: float(value) for name, value in robot.values.items() if not of_world(name)}
-
-
-def _digest(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """Of what a file says of itself, and of all its numbers."""
-    digest = hashlib.blake2b(json.dumps(head, sort_keys=True).encode(), digest_size=16)
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).data)
-    return digest.hexdigest()

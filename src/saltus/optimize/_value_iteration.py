@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._checkpoint import Checkpoint
 from saltus.control._grid import Axis
 from saltus.control._hands import one_motor
 from saltus.control._reach import Reach
@@ -23,7 +24,7 @@ from saltus.optimize import _sweeps as W
 from saltus.optimize._memory import check_memory
 from saltus.optimize._recipes import Discounted, RandomActions, Sweep
 from saltus.optimize._stoppable import stoppable
-from saltus.optimize._sweeping import Caller, Kept, Watch, Work, random_sweeps, reach_sweeps
+from saltus.optimize._sweeping import Caller, Watch, Work, random_sweeps, reach_sweeps
 
 Progress = Callable[[Sweep], None]
 
@@ -48,7 +49,8 @@ def train_table(
     progress
         Called with a `Sweep` some times in each, from a thread of its own.
     checkpoint
-        A file, .npz, for the table when it is interrupted; also written every some minutes, in case it is killed.
+        A file, .npz, for the table when it is interrupted; also written every 10 s, in case it is killed, or less
+        often where that would take more than 5 % of the time.
     resume
         Go on from the checkpoint, or from a whole table; what comes out is what would have without a break.
     """
@@ -64,13 +66,13 @@ def train_table(
         return _table(work)
     call = Caller(work)
     count = threads or os.cpu_count() or 1
-    kept = None if checkpoint is None else Kept(lambda: _table(work).save(checkpoint))
+    stored = None if checkpoint is None else Checkpoint(lambda: _table(work).save(checkpoint))
     sweeps = reach_sweeps if isinstance(recipe, Discounted) else random_sweeps
     try:
-        stoppable(lambda stopped: sweeps(work, call, count, Watch(progress, stopped, kept)))
+        stoppable(lambda stopped: sweeps(work, call, count, Watch(progress, stopped, stored)))
     except KeyboardInterrupt:
-        if kept is not None:
-            stoppable(lambda _: kept.save())
+        if stored is not None:
+            stoppable(lambda _: stored.save())
         raise
     _check_values(work)
     return _table(work)
@@ -118,7 +120,8 @@ def _table(work: Work) -> Table:
         axes=work.axes, values=work.values, actions=work.actions, robot=task.robot.name, holds=task.holds,
         parameters=_used(task), goal=task.place,
         recipe=_settings(task, recipe),
-        sweeps=work.done, residual=work.residual, begun=(work.slices, work.change), told=task.told, task=task,
+        sweeps=work.done, residual=work.residual, begun=(work.slices, work.change),
+        ahead=work.ahead[: work.slices] if work.ahead is not None and work.slices else None, told=task.told, task=task,
     )  # fmt: skip
 
 
@@ -151,7 +154,11 @@ def _begun(task: Reach, recipe: Discounted | RandomActions, axes: tuple[Axis, ..
         return Work(task, recipe, axes, values, np.zeros(shape, dtype=np.float32) if thesis else None)
     old = Table.load(path, task.robot)
     _refuse_other(old, task, recipe, axes, path)
-    return Work(task, recipe, axes, old.values, old.actions, old.sweeps, old.residual, *old.begun)
+    ahead = None
+    if old.ahead is not None:
+        ahead = np.empty_like(old.values)
+        ahead[: len(old.ahead)] = old.ahead
+    return Work(task, recipe, axes, old.values, old.actions, old.sweeps, old.residual, *old.begun, ahead)
 
 
 def _refuse_other(

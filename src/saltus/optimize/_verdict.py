@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Schedule
 from saltus.engine import Trajectory
 from saltus.engine._cases import columns
@@ -26,6 +27,7 @@ MODES = 60
 LATE = 1e-9
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Verdict:
     """The value of the objective, by how much two methods differ about it, and how the rules are kept.

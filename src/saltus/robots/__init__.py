@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import copyreg
-import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltus import registry
 from saltus.contact import World
 from saltus.errors import InputError, SaltusError, unknown_name
 from saltus.hybrid import HybridSystem
 from saltus.robots._from_urdf import UrdfName, load_urdf
+
+if TYPE_CHECKING:
+    from saltus._pack import Packed
 
 __all__ = ["find_robot", "hang", "load_urdf", "put", "robot_names"]
 
@@ -81,29 +83,84 @@ def _built(module: ModuleType, name: str, shape: str) -> HybridSystem:
 
 
 def _rebuild(
-    name: str, values: dict[str, float], actions: dict[str, str], laws: tuple[Any, ...], start: dict[str, float] | None
+    plugins: registry.PluginPaths,
+    name: str,
+    file: str,
+    values: dict[str, float],
+    actions: dict[str, str],
+    changed: Packed | None,
 ) -> HybridSystem:
-    system = find_robot(name).with_parameters(**values).with_guards(**actions)
+    try:
+        original = find_robot(name)
+    except InputError as error:
+        raise SaltusError(
+            f"robot {name} was sent here from a process that has it in {file}: copy that file to the same place, or "
+            f"name the folder that holds it in SALTUS_PLUGINS ({error})"
+        ) from error
+    system = original.with_parameters(**values).with_guards(**actions)
+    if changed is None:
+        return system
+    from saltus._pack import unpack
+
+    start, laws = unpack(changed, system.mechanism.symbols)
     if start is not None:
         system = system.with_start(start)
-    for unit, law in zip(system.units, laws, strict=True):
-        if law is not None:
-            system = system.with_law(law, unit.name)
+    for unit, law in laws.items():
+        system = system.with_law(law, unit)
     return system
 
 
 def _reduce(system: HybridSystem) -> tuple[Any, ...]:
-    """Expressions cannot travel between processes; a robot's name and what was changed of it can."""
-    if not system.origin:
-        raise pickle.PicklingError(f"{system.name} was built by hand; to send it elsewhere, make it a robot's file")
-    laws = tuple(
-        None if unit.law is original.law else unit.law
-        for unit, original in zip(system.units, find_robot(system.origin).units, strict=True)
-    )
+    """A registered robot is sent by its name and what was changed of it; any other by its expressions."""
+    from saltus._pack import pack
+
+    try:
+        original = find_robot(system.origin) if system.origin else None
+    except SaltusError:  # its file is gone
+        original = None
+    if original is None or not _differs_in_numbers(system, original):
+        return system.__reduce__()
     actions = {guard.name: guard.action for guard in system.guards}
-    # one of its own may depend on the parameters, and is made anew
-    start = None if system.start is find_robot(system.origin).start else dict(system.start_values)
-    return _rebuild, (system.origin, dict(system.values), actions, laws, start)
+    actions |= {name: "terminal" if name in system.stops else "record" for name in system.stops ^ original.stops}
+    # a start of its own may depend on the parameters, and is made anew
+    start = None if system.start is original.start else system.start
+    pairs = zip(system.units, original.units, strict=True)
+    laws = {unit.name: unit.law for unit, own in pairs if unit.law is not own.law}
+    changed = pack((start, laws), f"the robot {system.name}", system.mechanism.symbols) if start or laws else None
+    return _rebuild, (
+        registry.PluginPaths(),
+        system.origin,
+        _file(system.origin),
+        dict(system.values),
+        actions,
+        changed,
+    )
+
+
+def _file(name: str) -> str:
+    """The file that describes a robot."""
+    urdf = UrdfName.of(name)
+    return str(registry.where("robots", name.partition("@")[0]) if urdf is None else urdf.path)
+
+
+def _differs_in_numbers(system: HybridSystem, original: HybridSystem) -> bool:
+    """Whether a system is a registered one but for values, start, impact laws and actions of guards."""
+    parts = [one.name for one in fields(system) if one.name not in ("values", "start", "units", "guards", "stops")]
+    if any(getattr(system, name) is not getattr(original, name) for name in parts if name not in ("origin", "until")):
+        return False
+    if system.until != original.until or len(system.units) != len(original.units):
+        return False
+    if len(system.guards) != len(original.guards):
+        return False
+    units = all(one is own or _alike(one, own, "law") for one, own in zip(system.units, original.units, strict=True))
+    guards = zip(system.guards, original.guards, strict=True)
+    return units and all(one is own or _alike(one, own, "action") for one, own in guards)
+
+
+def _alike(one: Any, own: Any, but: str) -> bool:
+    """Whether a unit or a guard was made of another by changing one field."""
+    parts = [part.name for part in fields(own) if part.name != but]
+    return type(one) is type(own) and all(getattr(one, part) is getattr(own, part) for part in parts)
 
 
 copyreg.pickle(HybridSystem, _reduce)  # type: ignore[arg-type]

@@ -151,7 +151,7 @@ def _positive(what: str, value: float) -> float:
 def _even(size: tuple[int, int]) -> tuple[int, int]:
     try:
         width, height = (int(side) for side in size)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"size is a width and a height in pixels, got {size!r}") from None
     if not (SMALLEST[0] <= width <= LARGEST and SMALLEST[1] <= height <= LARGEST):
         least = f"at least {SMALLEST[0]} by {SMALLEST[1]}"

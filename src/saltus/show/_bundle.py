@@ -47,7 +47,7 @@ def data_safe(document: dict[str, Any]) -> str:
     """A document as JSON that cannot end the element it stands in."""
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"this document cannot be written as JSON: {error}; a gap in a list is None") from error
     return _no_line_separators(text.replace("<", "\\u003c"))
 

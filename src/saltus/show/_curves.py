@@ -62,7 +62,7 @@ def own_curves(run: Trajectory, t: np.ndarray, series: Mapping[str, Any]) -> lis
     for name, given in series.items():
         try:
             values = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"series {name!r} must be numbers") from None
         if values.shape != run.t.shape:
             raise InputError(

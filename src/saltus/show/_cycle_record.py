@@ -15,7 +15,8 @@ from saltus.show._record import frames, packed, plain_label
 def cycle_record(cycle: Cycle, name: str = "") -> dict[str, Any]:
     """A cycle as a page shows it; its modes are its phases, its events their ends."""
     robot = cycle.gait.robot
-    phases = [phase.name for phase in cycle.gait.phases]
+    # a phase that takes no time has no run
+    phases = [phase.name for phase in cycle.gait.phases][: len(cycle.runs)]
     whole = Points(robot)
     places = [Points(run.system) for run in cycle.runs]
     parts = [frames(run, one)[0] for run, one in zip(cycle.runs, places, strict=True)]

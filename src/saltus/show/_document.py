@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-import saltus
+from saltus._provenance import provenance
 from saltus._write import check_path, write
 from saltus.engine import Trajectory
 from saltus.errors import InputError
@@ -22,8 +20,6 @@ from saltus.show._cycle_record import cycle_record
 from saltus.show._figure import figure_bytes
 from saltus.show._record import run_record
 
-# What a result may depend on besides saltus itself.
-LIBRARIES = ("casadi", "numba", "numpy", "scipy")
 FORMAT = 1
 
 
@@ -139,11 +135,5 @@ def shown(value: Any) -> str:
 
 
 def versions() -> list[tuple[str, str, str]]:
-    """Of saltus, of Python and of the libraries that results depend on."""
-    rows = [("saltus", saltus.__version__, ""), ("Python", platform.python_version(), "")]
-    for name in LIBRARIES:
-        try:
-            rows.append((name, version(name), ""))
-        except PackageNotFoundError:  # vendored or frozen: there is no record of it
-            continue
-    return [*rows, ("machine", f"{platform.system()} {platform.machine()}", "")]
+    """Of saltus, of Python and of the libraries that results depend on, and the processor."""
+    return [(name, value, "") for name, value in provenance().items()]

@@ -76,7 +76,7 @@ def _sets(found: Any) -> tuple[dict[str, np.ndarray], list[str]]:
     named = found if isinstance(found, Mapping) else {"multipliers": found}
     try:
         sets = {str(name): np.atleast_1d(np.asarray(values, dtype=complex)) for name, values in named.items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"multipliers must be numbers, got {found!r}") from None
     if not any(values.size for values in sets.values()) or not all(np.isfinite(v).all() for v in sets.values()):
         raise InputError("multipliers must be at least one finite number")

@@ -128,7 +128,7 @@ def series_figure(
 def _numbers(name: str, given: Any) -> np.ndarray:
     try:
         values = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be numbers, got {given!r}") from None
     if values.ndim != 1:
         raise InputError(f"{name} must be a plain sequence of numbers, got an array of shape {values.shape}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Energy, Impulse
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
@@ -60,6 +61,7 @@ FEWER = {"dp_thesis": 3, "committee": 3}
 _BEHIND = {"impulses": 0.0, "tables": 0.08, "runs": 0.55, "mixes": 0.65}
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """All that was found of the controllers, by their names in `CONTROLLERS`.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from saltus._content import equal_by_content
 from saltus.control import Policy, Reach, Table
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
@@ -46,6 +47,7 @@ SHARES = {"table": 1.0, "thesis": 1.2, "impulses": 1.5}
 Progress = Callable[[str, float], None]
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Effort:
     """How much is spent on learning.
@@ -82,6 +84,7 @@ class Effort:
                 raise InputError(f"compare: {name} is a whole number of at least {low}, got {value!r}")
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Tables:
     """What dynamic programming learns [yang2016, 7.2]; ``seconds`` that each table took.
@@ -113,6 +116,7 @@ class Tables:
         return Policy(table, model=dict(self.robot.values), period=SENSED if sensed else PERIOD)
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Impulses:
     """What is learned of impulses [yang2016, 7.3]: trials, both inverses, and how long each took, s.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Energy, Impulse
 from saltus.hybrid import HybridSystem
 from saltus.show import wilson_interval
@@ -39,6 +40,7 @@ KICKED = ("impulse", "committee")
 _ERRORS = 7
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Disturbance:
     """What is off: ranges of the mixes, whether sensors are between, and errors of an impulse.
@@ -94,6 +96,7 @@ DISTURBANCES = (
 )
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Rate:
     """How often a controller did a task with something off, and how softly.
@@ -127,6 +130,7 @@ class Rate:
         }  # fmt: skip
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Wrong:
     """Makes the impulse of each mix: the right one, with errors of its own in all times.

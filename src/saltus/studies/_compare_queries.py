@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Impulse
 from saltus.studies._compare_learning import FAR, NEAR, SPACING, Impulses
 from saltus.studies._compare_mixes import NOTHING, TIMING
@@ -25,6 +26,7 @@ STARTS = {
 BEGINS = (1 - TIMING, 1.0, 1 + TIMING)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Queries:
     """How well an inverse of impulses answers: every start with every target, on time, and begun early and late.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import World, ladder, rope
 from saltus.control import Impulse
 from saltus.engine import Trajectory, simulate, simulate_many
@@ -47,6 +48,7 @@ TASKS = ("swing", "swing-up")
 DROOP = 0.05
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Shown:
     """A run of one swing until a little after its catch, the swing, and what torque it took."""
@@ -169,6 +171,7 @@ def to_bars(
     return good, caught.residuals[:, 0].reshape(-1, count), ends
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Scope:
     """What a controller was seen to do: whether it did it, and what happened, in words."""

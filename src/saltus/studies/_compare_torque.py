@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.engine import Trajectory
 from saltus.engine import _layout as L
 from saltus.errors import InputError
@@ -18,6 +19,7 @@ LEAST = 0.01
 SOON = 0.06
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class TorqueUse:
     """Of the torque over some time: its mean size, N m; switches, reversals, chatter, 1/s; total variation, N m/s.

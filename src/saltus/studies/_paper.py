@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-import saltus
+from saltus._content import equal_by_content
+from saltus._records import write_json
 from saltus._write import write
 from saltus.errors import InputError, unknown_name
 from saltus.show import Document, figure_bytes, save_figure, versions
@@ -28,6 +28,7 @@ def _check_verdict(verdict: str) -> None:
         raise unknown_name("verdict", verdict, VERDICTS)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Number:
     """A number of a paper.
@@ -57,6 +58,7 @@ class Number:
         _check_verdict(self.verdict)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Correction:
     """A formula or statement of a paper that is wrong: as printed, as it must be, and what comes out by either."""
@@ -72,6 +74,7 @@ class Correction:
         _check_verdict(self.verdict)
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Drawing:
     """A figure of a paper, made again."""
@@ -94,6 +97,7 @@ class Drawing:
         return [write(folder / f"{name}.png", self.png), *save_figure(self.figure, folder, name, ("svg",))]
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Report:
     """All that comes out when a paper is reproduced."""
@@ -109,7 +113,6 @@ class Report:
         return {
             "paper": self.paper.key,
             "title": self.paper.title,
-            "saltus": saltus.__version__,
             "about": self.about,
             "numbers": [
                 {
@@ -152,13 +155,13 @@ class Report:
         self.fill(document)
         document.facts("Made with", versions())
         files = [document.save(folder / f"{self.paper.key}.html", force=True)]
-        content = json.dumps(_finite(self.to_dict()), indent=1, ensure_ascii=False, allow_nan=False)
-        files.append(write(folder / f"{self.paper.key}.json", content.encode()))
+        files.append(write_json(folder / f"{self.paper.key}.json", _finite(self.to_dict())))
         for drawing in self.drawings:
             files += drawing.save(folder, f"{self.paper.key}-{drawing.name}")
         return files
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Paper:
     """A paper that can be reproduced.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
+from saltus._finite import is_finite
 from saltus.control import Encoder, Imu
 from saltus.errors import InputError, unknown_name
 
@@ -30,6 +31,7 @@ _SEEDS = 2**53
 MOST = 1_000_000
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class SwingMixes:
     """Random mixes of what a controller does not know: each run has its own, drawn evenly from ranges.
@@ -178,7 +180,7 @@ def _between(ends: tuple[float, float], share: np.ndarray) -> np.ndarray:
 
 
 def _number(name: str, given: Any, least: float | None) -> float:
-    if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
+    if isinstance(given, bool) or not is_finite(given):
         raise InputError(f"mixes: {name} needs finite numbers, got {given!r}")
     if least is not None and given < least:
         words = "must not be negative" if least == 0 else f"must be at least {least:g}"
@@ -191,7 +193,7 @@ def _range(name: str, given: Any, least: float | None) -> tuple[float, float]:
         raise InputError(f"mixes: {name} is a lowest and a highest value, got {given!r}")
     try:
         low, high = given
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"mixes: {name} is a lowest and a highest value, got {given!r}") from None
     low, high = _number(name, low, least), _number(name, high, least)
     if low > high:

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import Grip, World, ladder
 from saltus.control import Gripper
 from saltus.engine._refusals import Refusals
@@ -31,6 +32,7 @@ _MASSES = ("kg", "kg m^2")
 _GAIN, _VISCOUS, _COULOMB = "torque_gain", "_viscous", "_coulomb"
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Task:
     """What is to be done, and in which time.

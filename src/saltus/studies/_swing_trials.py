@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Energy, Gripper, Hardware, Motor
 from saltus.engine import Batch, Trajectory, simulate_many
 from saltus.engine._refusals import Impossible, Refusals, none_of, tally
@@ -47,6 +48,7 @@ OUTCOMES = ("caught", "too late", "fell", "failed", "no start", "not begun")
 _WITHOUT_RUN = ("no start", "not begun")
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class SwingTrials:
     """What became of a task under mixes; arrays have a row for each mix, in the order of their numbers.

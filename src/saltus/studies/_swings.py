@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.contact import Grip, World
 from saltus.contact._grip import CLOSED
 from saltus.engine import Trajectory
@@ -23,6 +24,7 @@ APPROACHES = ("below", "side", "above")
 BACK = 0.05
 
 
+@equal_by_content
 @dataclass(frozen=True)
 class Swing:
     """One swing about a hand that holds, until the other catches something, or does not.

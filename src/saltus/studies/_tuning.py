@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus._content import equal_by_content
 from saltus.control import Energy, Gripper, Motor
 from saltus.errors import BatchInterrupted, InputError, unknown_name
 from saltus.hybrid import HybridSystem
@@ -23,6 +24,7 @@ HARD = 5.0
 WIDTH = 0.25
 
 
+@equal_by_content
 @dataclass(frozen=True, eq=False)
 class Tuned:
     """Gains that were found, and what they are worth; a score counts failures, and below that time and softness.
@@ -254,7 +256,7 @@ def _range(name: str, given: Any, present: float) -> tuple[float, float]:
         raise InputError(f"{name} is zero now: tell the range in which it is to be tuned")
     try:
         low, high = map(float, sorted((present / 2, present * 2)) if given is None else given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: a range is a lowest and a highest value, got {given!r}") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"{name}: a range is a lowest and a highest value, got {low:g} and {high:g}")

@@ -40,7 +40,7 @@ def impulse(A, free, before, c, out, info):
         kappa = mu * given_n / bound
     out[0] = kappa * two_t
     out[1] = max(given_n + kappa * (two_n - one_n), 0.0)  # no rounding pulls
-    info[0] = 1.0 if e_n == 0.0 else 0.0
+    info[0] = 1.0 if back == 0.0 else 0.0
     info[2] = kappa
     return 0
 
@@ -72,6 +72,6 @@ def impulse_in_space(A, free, before, c, out, info):
     out[0] = kappa * two_t
     out[1] = max(given_n + kappa * (two_n - one_n), 0.0)  # no rounding pulls
     out[2] = kappa * two_s
-    info[0] = 1.0 if e_n == 0.0 else 0.0
+    info[0] = 1.0 if back == 0.0 else 0.0
     info[2] = kappa
     return 0

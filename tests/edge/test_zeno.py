@@ -1,0 +1,105 @@
+"""Infinitely many impacts in finite time, of one unit or of several in turn; `benchmarks/zeno.py` makes more."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from test_impacts import benchmark
+
+import saltus
+from saltus.contact import GroundPoint, JointUnit, chatterjee, newton
+from saltus.engine import _layout as L
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Floating, Mechanism, Prismatic
+
+FEW = 2000
+
+
+def on_rails() -> HybridSystem:
+    """Two masses, one above the other, the upper at its stop on the lower, which bounces."""
+    m = Mechanism("two_on_a_rail")
+    m.gravity = 9.81
+    low = m.body("low", Prismatic("y", axis=(0, 1)), mass=1.0)
+    m.body("high", Prismatic("s", axis=(0, 1)), parent=low, mass=0.7)
+    return HybridSystem(
+        m, units=(GroundPoint(m.point("foot", low), law=newton(0.5)), JointUnit(m.coordinate("s"), lower=0.0))
+    )
+
+
+def block() -> HybridSystem:
+    """A tall block that rocks from edge to edge."""
+    m = Mechanism("tall_block")
+    m.gravity = 9.81
+    body = m.body("body", Floating("x", "y", "angle"), mass=1.0, inertia=0.2)
+    edges = [m.point(name, body, (x, -0.5)) for name, x in (("left", -0.2), ("right", 0.2))]
+    return HybridSystem(m, units=tuple(GroundPoint(edge, friction=0.6, law=chatterjee(0.0, -0.4)) for edge in edges))
+
+
+def at_rest(run: saltus.Trajectory) -> None:
+    assert run.status.name == "finished"
+    assert max(abs(value) for name, value in run.final.items() if name.startswith("d")) < 1e-9
+    assert run.check().ok, str(run.check())
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-10])
+@pytest.mark.parametrize("apart", [0.0, 0.3])
+def test_two_masses_on_a_rail(rtol: float, apart: float) -> None:
+    run = saltus.simulate(on_rails(), {"y": 1.0, "s": apart}, until=6.0, rtol=rtol, max_events=FEW, raise_errors=False)
+    at_rest(run)
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-4, 1e-8])
+def test_a_rod_that_chatters(rtol: float) -> None:
+    rod = saltus.robots.rod(mu=0.3, restitution=0.5)
+    for spin in (0.0, 1.0, -2.0):
+        start = {"theta": 1.2, "dtheta": spin}
+        at_rest(saltus.simulate(rod, start, until=5.0, rtol=rtol, max_events=FEW, raise_errors=False))
+
+
+@pytest.mark.parametrize("lean", [0.1, 0.2, 0.3])
+def test_a_block_that_rocks_with_slip_that_comes_back(lean: float) -> None:
+    height = 0.5 * math.cos(lean) + 0.2 * math.sin(lean)
+    at_rest(saltus.simulate(block(), {"y": height, "angle": lean}, until=6.0, max_events=FEW, raise_errors=False))
+
+
+def test_a_ball_of_restitution_0_995_rests_at_the_right_time() -> None:
+    e, g = 0.995, 9.81
+    run = saltus.simulate(saltus.robots.bouncing_ball(restitution=e), {"y": 1.0}, until=200.0, rtol=1e-6)
+    end = math.sqrt(2 / g) * (1 + e) / (1 - e)
+    last = run.events[-1]
+    assert last.mode_after == "stick"
+    # times of thousands of bounces add up their roundings, which the time's own is 3e-14 s of
+    assert last.t == pytest.approx(end, abs=1e-9)
+    assert len(run.events) > 5000
+    assert run.event_rows[-1, L.E_CLOSED] == 1.0
+    assert not run.event_rows[:-1, L.E_CLOSED].any()
+
+
+def test_a_ball_that_loses_nothing_never_rests() -> None:
+    run = saltus.simulate(saltus.robots.bouncing_ball(restitution=1.0), {"y": 1e-6}, until=0.5)
+    assert len(run.events) > 300
+    assert run.arc_modes[-1] == "flight"
+
+
+def test_what_is_lost_where_a_sequence_ends_is_booked() -> None:
+    run = saltus.simulate(block(), {"y": 0.5 * math.cos(0.2) + 0.2 * math.sin(0.2), "angle": 0.2}, until=6.0)
+    closing = [event for event, row in zip(run.events, run.event_rows, strict=True) if row[L.E_CLOSED] > 0]
+    assert closing
+    assert all(event.energy_lost >= 0.0 for event in closing)
+    assert run.check()["energy balance"].ok
+
+
+def test_the_state_after_the_end_of_a_sequence_has_the_right_derivatives() -> None:
+    """Where two masses rest does not depend on how they fell; when they began to does."""
+    run = saltus.simulate(on_rails(), {"y": 1.0, "s": 0.0}, until=3.0)
+    np.testing.assert_allclose(run.jacobian()[[0, 1, 2, 3]], 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["wheel", "legs"])
+def test_random_chains_with_stops(kind: str) -> None:
+    zeno = benchmark("zeno")
+    tallies = zeno.measure(8, 2, (kind,))
+    assert sum(sum(tally.statuses.values()) for tally in tallies.values()) == 8
+    assert not any(tally.wrong for tally in tallies.values())

@@ -1,0 +1,167 @@
+"""The audit cannot be fooled: limits come from the tolerances, deep checks from other methods, estimates hold."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ellipj, ellipk
+
+from saltus import robots, simulate, simulate_many
+from saltus.engine import _layout as L
+from saltus.engine._audit import energy_limit
+from saltus.errors import InputError
+
+
+def swing(**options):
+    return simulate(robots.double_pendulum(), {"theta1": 2.0}, **options)
+
+
+@pytest.fixture(scope="module")
+def coarse():
+    return swing(until=60.0, rtol=1e-3, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def jump():
+    return simulate(robots.hopper(), controller=robots.hopper().profiles["paper"].controller, until=0.5)
+
+
+def test_energy_that_grows_fourfold_fails(coarse):
+    energy = coarse.check()["energy balance"]
+    assert not energy.ok
+    assert energy.value > 5 * energy.limit
+
+
+def test_an_absolute_tolerance_that_allows_anything_excuses_nothing():
+    run = simulate(robots.pendulum(), {"theta": 2.0}, until=5.0, rtol=0.1, atol=1e300, max_step=0.7)
+    energy = run.check()["energy balance"]
+    assert np.isfinite(energy.limit)
+    assert not energy.ok
+
+
+def test_the_limit_grows_at_most_as_the_root_of_the_number_of_steps():
+    few, many = (energy_limit(steps, 10.0, 10.0, 5.0, 1.0, 1e-10, 1e-12) for steps in (1e4, 1e6))
+    assert many / few == pytest.approx(10.0, rel=1e-2)
+
+
+def test_the_limit_does_not_know_where_potential_energy_is_zero_nor_what_speeds_a_wrong_run_reaches():
+    run = swing(until=5.0)
+    s = run.mesh
+    before = run.check()["energy balance"].limit
+    for field, changed in (("potential", s.potential + 1e6), ("kinetic", s.kinetic + np.linspace(0, 1e3, len(s.t)))):
+        other = copy.copy(run)
+        other.__dict__.update({"_audits": {}, "mesh": replace(s, **{field: changed})})
+        assert other.check()["energy balance"].limit < 1.1 * before + 1e-8
+    assert not other.check()["energy balance"].ok
+
+
+def test_limits_of_lengths_do_not_grow_with_the_way_that_a_robot_has_gone(jump):
+    far = simulate(robots.hopper(), {"x": 1e3}, controller=robots.hopper().profiles["paper"].controller, until=0.5)
+    for name in ("contacts closed", "gaps and slip"):
+        assert far.check()[name].limit < jump.check()[name].limit + 1e-7
+    assert far.check().ok
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "name"),
+    [
+        ("positions", 1e-6, "contacts closed"),
+        ("speeds", 1e-6, "contacts at rest"),
+        ("forces", -1.0, "forces in the cone"),
+    ],
+)
+def test_a_doctored_run_fails_the_check_that_is_about_it(jump, column, change, name):
+    assert jump.check().ok
+    s, row = jump.mesh, 1 if column == "forces" else 0
+    values = getattr(s, column).copy()
+    during = np.flatnonzero(s.arc == 0)[3]
+    values[during, row] = change if column == "forces" else values[during, row] + change
+    other = copy.copy(jump)
+    other.__dict__.update({"_audits": {}, "mesh": replace(s, **{column: values})})
+    assert not other.check()[name].ok
+
+
+def test_the_limit_of_a_batch_is_that_of_its_runs():
+    batch = simulate_many(robots.bouncing_ball(), {"y": [0.5, 1.0, 2.0]}, until=2.0)
+    for k in range(3):
+        assert batch.run(k).check()["energy balance"].limit == pytest.approx(batch.energy_limit[k], rel=1e-6)
+
+
+# -- the estimate of the error ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("method", ["dopri5", "dop853"])
+def test_the_estimate_is_above_the_error_of_a_pendulum(rtol, method):
+    pendulum = robots.pendulum()
+    first, until = 1.5, 7.0
+    run = simulate(pendulum, {"theta": first}, until=until, rtol=rtol, atol=rtol / 100, method=method)
+    rate = np.sqrt(pendulum.values["g"] / pendulum.values["length"])
+    k2 = np.sin(first / 2) ** 2
+    exact = 2 * np.arcsin(np.sqrt(k2) * ellipj(ellipk(k2) - rate * until, k2)[0])
+    error, estimate = abs(run.final["theta"] - exact), run.error_estimate()
+    assert error <= estimate["theta"] <= 30 * error
+    assert estimate.predictable_until is None
+
+
+def test_a_chaotic_motion_is_not_predictable(coarse):
+    estimate = coarse.error_estimate()
+    assert 10.0 < estimate.predictable_until < 40.0
+    assert "not predictable beyond t = " in str(estimate)
+    assert estimate.relative > 1.0
+    assert swing(until=5.0).error_estimate().predictable_until is None
+
+
+def test_a_run_that_ends_otherwise_has_no_estimate():
+    hopper = robots.hopper().with_guards(height_Q="terminal")
+    run = simulate(hopper, controller=hopper.profiles["paper"].controller, until=1.0)
+    assert run.status.name == "terminal"
+    assert run.error_estimate().relative < 1e-6
+    stopped = replace(run, status=swing(until=0.1).status)
+    assert float(stopped.error_estimate()) == np.inf
+    assert "the run ends at" in str(stopped.error_estimate())
+
+
+def test_only_runs_that_ended_well_have_an_estimate():
+    run = simulate(robots.bouncing_ball(), {"y": 1.0}, until=3.0, max_steps=5, raise_errors=False)
+    with pytest.raises(InputError, match="ended as step_limit"):
+        run.error_estimate()
+
+
+def test_names_of_estimates_are_checked():
+    estimate = simulate(robots.pendulum(), until=0.5).error_estimate()
+    with pytest.raises(InputError, match="theta"):
+        estimate["thta"]
+
+
+# -- the deep audit -----------------------------------------------------------------------------
+
+
+def test_a_deep_check_passes_what_is_right_and_fails_what_is_not(coarse):
+    assert swing(until=5.0).check(deep=True).ok
+    assert simulate(robots.rimless_wheel()).check(deep=True).ok
+    audit = coarse.check(deep=True)
+    assert not audit["error of the end state"].ok
+    assert audit.notes
+    assert audit.notes[0].startswith("not predictable beyond")
+    assert audit.to_dict()["notes"] == list(audit.notes)
+
+
+def test_windows_find_a_step_that_is_off():
+    run = swing(until=0.2)
+    rows = run.step_rows.copy()
+    first = L.S_VECTORS + int(run.integers[L.NU])
+    rows[len(rows) // 2 :, first] += 1e-4  # the state from there on is another by 0.1 mrad
+    doctored = replace(run, step_rows=rows)
+    assert run.check(deep=True)["windows"].ok
+    assert not doctored.check(deep=True)["windows"].ok
+
+
+def test_a_sampled_controller_without_memory_has_windows():
+    run = simulate(robots.pendulum(), controller=lambda t, state, mode, memory: -state["dtheta"], until=0.2)
+    audit = run.check(deep=True)
+    assert audit.ok
+    assert audit["windows"].value < 1.0
