@@ -112,6 +112,8 @@ def _foreign(folder: Path) -> str:
     for k, place in enumerate(places):
         status = place.lstat()
         link, last = stat.S_ISLNK(status.st_mode), k == len(places) - 1
+        if not link and not stat.S_ISDIR(status.st_mode):
+            return ""  # nothing can lie in it
         shared = status.st_mode & stat.S_ISVTX and not last
         mode = status.st_mode & ~0o022 if link or shared else status.st_mode
         if whose := _whose(os.stat_result((mode, *status[1:]))):
