@@ -151,16 +151,6 @@ def test_every_result_is_used_in_another_process_as_here(worker):
         assert content.same(thing, results[name]), name
 
 
-def test_every_robot_with_every_controller_runs_elsewhere_as_here(worker):
-    runs = travellers.pairs()
-    assert len(runs) > 100
-    assert {name.split(" with ")[0] for name in runs} == set(registry.names("robots", own=True))
-    assert {name.split(" with ")[1] for name in runs} == set(registry.names("controllers", own=True))
-    there = worker.apply_async(travellers.again, (runs,)).get(timeout=300)
-    for name, run in runs.items():
-        assert there[name] == run, name
-
-
 # a few that need everything: code by value, expressions, code to be compiled
 FEW = ("run of a nested function", "run by hand", "batch of nested functions", "gait", "fixed point")
 
@@ -170,41 +160,74 @@ def few():
     return things, travellers.back(things)
 
 
-def arrived(found, expected):
-    assert content.same(found[0], expected[0])
-    assert content.same(found[1], expected[1])
-
-
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
-def test_results_travel_to_a_forked_process():
-    things, here = few()
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        arrived(pool.apply_async(travellers.back, (things,)).get(timeout=300), here)
-
-
-def test_results_travel_through_joblib():
-    joblib = pytest.importorskip("joblib")
-    things, here = few()
-    with joblib.parallel_config("loky", n_jobs=2):
-        (found,) = joblib.Parallel()([joblib.delayed(travellers.back)(things)])
-    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
-    arrived(found, here)
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_results_travel_to_a_dask_worker(tmp_path):
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    """A Dask worker in a process of its own, on this machine."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    things, here = few()
     local = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
+    folder = str(tmp_path_factory.mktemp("dask"))
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, local_directory=str(tmp_path), **local
+            n_workers=1, threads_per_worker=1, processes=True, local_directory=folder, **local
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
         assert {worker["host"] for worker in client.scheduler_info()["workers"].values()} == {"127.0.0.1"}
-        arrived(client.submit(travellers.back, things, pure=False).result(timeout=120), here)
+        yield client
+
+
+def through_spawn(function, things, request):
+    return request.getfixturevalue("worker").apply_async(function, (things,)).get(timeout=300)
+
+
+def through_fork(function, things, request):
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system cannot fork")
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply_async(function, (things,)).get(timeout=300)
+
+
+def through_joblib(function, things, request):
+    joblib = pytest.importorskip("joblib")
+    try:
+        with joblib.parallel_config("loky", n_jobs=2):
+            (found,) = joblib.Parallel()([joblib.delayed(function)(things)])
+    finally:
+        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    return found
+
+
+def through_dask(function, things, request):
+    return request.getfixturevalue("dask").submit(function, things, pure=False).result(timeout=300)
+
+
+@pytest.mark.parametrize("through", [through_fork, through_joblib, through_dask])
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_results_travel_every_way(through, request):
+    things, here = few()
+    found = through(travellers.back, things, request)
+    assert content.same(found[0], here[0])
+    assert content.same(found[1], here[1])
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """A run of every robot with every controller that it takes."""
+    runs = travellers.pairs()
+    assert len(runs) > 100
+    assert {name.split(" with ")[0] for name in runs} == set(registry.names("robots", own=True))
+    assert {name.split(" with ")[1] for name in runs} == set(registry.names("controllers", own=True))
+    return runs
+
+
+@pytest.mark.parametrize("through", [through_spawn, through_joblib, through_dask])
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_every_robot_with_every_controller_runs_elsewhere_as_here(through, pairs, request):
+    arrived, read, again = through(travellers.again, pairs, request)
+    for name, run in pairs.items():
+        assert arrived[name] == again[name] == run, name
+        assert content.same(read[name], travellers.read(run)), name
 
 
 # -- what cannot travel says so ------------------------------------------------------------------------

@@ -356,12 +356,20 @@ def pairs() -> dict[str, Any]:
     return made
 
 
-def again(runs: dict[str, Any]) -> dict[str, Any]:
-    """The same runs, made where their robots and controllers arrived."""
-    return {
+def read(run: Any) -> tuple[Any, ...]:
+    """What is read off a run with compiled code."""
+    moment = 0.5 * (run.start_time + run.end_time)
+    return run.at(moment), run.check().to_dict(), vars(run.everything_at([moment]))
+
+
+def again(runs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """What a worker does with runs: as they arrived, what it reads off them, and the same runs made there."""
+    readings = {name: read(run) for name, run in runs.items()}
+    made = {
         name: saltus.simulate(run.system, controller=run.controller, until=run.requested_end)
         for name, run in runs.items()
     }
+    return runs, readings, made
 
 
 def loaded(sent: bytes) -> Any:
