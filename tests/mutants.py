@@ -105,11 +105,11 @@ SAMPLED = ("engine", "contact", "derivatives", "audit", "cache")
 # Mutants that no test caught once: room, file, what stands there, what takes its place.
 ESCAPED = (
     ("cache", "_cache.py", "            codegen.magic_tuple(),\n", ""),
-    ("cache", "_native.py", 'f"{digest}:{signature}:{_how()}"', 'f"{digest}:{signature}"'),
+    ("cache", "_native.py", 'f"{closure.digest}:{signature}:{_how()}"', 'f"{closure.digest}:{signature}"'),
     ("cache", "_cache.py", "if content[: len(_HEAD) + _DIGEST] != _HEAD + hashlib.sha256(payload).digest():",
      "if content[: len(_HEAD)] != _HEAD:"),
     ("audit", "engine/_audit.py", 'Check("gaps and slip", worst_length,', 'Check("gaps and slip", 0.0,'),
-    ("audit", "engine/_audit.py", 'Check("impulses push", max(0.0, -min(given)),', 'Check("impulses push", 0.0,'),
+    ("audit", "engine/_audit.py", 'Check("impulses push", _impulses(run),', 'Check("impulses push", 0.0,'),
     ("tables", "control/_table.py", "SAME = 1e-12", "SAME = 1e-3"),
     ("engine", "engine/_guards.py", "if zero and g + base > floor:", "if False:"),
 )  # fmt: skip

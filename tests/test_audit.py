@@ -10,9 +10,12 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 from saltus import robots, simulate, simulate_many
+from saltus.contact import GroundPoint, plastic
 from saltus.engine import _layout as L
-from saltus.engine._audit import energy_limit
+from saltus.engine._audit import _sizes, energy_limit
 from saltus.errors import InputError
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Floating, Mechanism, Prismatic
 
 
 def swing(**options):
@@ -88,6 +91,71 @@ def test_the_limit_of_a_batch_is_that_of_its_runs():
     batch = simulate_many(robots.bouncing_ball(), {"y": [0.5, 1.0, 2.0]}, until=2.0)
     for k in range(3):
         assert batch.run(k).check()["energy balance"].limit == pytest.approx(batch.energy_limit[k], rel=1e-6)
+
+
+@pytest.mark.parametrize(("rtol", "atol", "limit"), [(1e-6, 1e-6, 1.4e-5), (1e-6, 0.0, 1e-5), (0.1, 0.0, 0.5 / 50)])
+def test_the_limit_of_the_energy_by_hand(rtol, atol, limit):
+    """10 J that moved, 4 J per absolute error and 99 steps; at most a twentieth of 10 J."""
+    assert energy_limit(99, 10.0, 0.0, 4.0, 0.0, rtol, atol) == pytest.approx(5 * 10 * limit, rel=1e-9)
+
+
+def telescope(**options):
+    """A cart of 2 kg, out of which a beam of 2 kg slides; its tip moves along the ground and does not press."""
+    m = Mechanism("telescope")
+    m.gravity = m.parameter("g", 10.0, "m/s^2")
+    cart = m.body("cart", Prismatic("x"), mass=2.0)
+    beam = m.body("beam", Prismatic("s"), parent=cart, mass=2.0)
+    m.point("tip", beam, (0.5, 0))
+    return simulate(HybridSystem(m, units=(GroundPoint(m.points["tip"]),)), {"dx": 1.0, "ds": 1.0}, **options)
+
+
+def test_the_sizes_of_a_robot_are_those_of_its_start_and_bound_what_it_may_miss():
+    """The length is 0.5 m, though it ends at 1.5 m; forces are 40 N of weight and 5 J / 0.5 m."""
+    run = telescope(until=1.0, rtol=1e-3)
+    assert run.check().ok
+    sizes, step = _sizes(run), run.step_rows[:, L.S_LENGTH].max()
+    gained = (40.0 + 10.0) / 4.0 * step
+    assert (sizes.length, sizes.force) == pytest.approx((0.5, 50.0))
+    assert (sizes.far, sizes.speed) == pytest.approx((1.5 + gained * step, 1.0 + gained))
+    limits = {check.name: check.limit for check in run.check().checks}
+    assert limits["contacts closed"] == pytest.approx(1e-6 * 0.5, rel=1e-2)
+    assert limits["contacts at rest"] == pytest.approx(1e-6 * sizes.speed, rel=1e-2)
+    assert limits["gaps and slip"] == pytest.approx(1e-5 * (0.5 + sizes.speed), rel=1e-3)
+    assert limits["forces in the cone"] == pytest.approx(1e-5 * 50.0, rel=1e-3)
+
+
+def test_a_start_on_the_ground_and_no_other_is_known_less_well():
+    resting, falling = simulate(robots.block(), until=0.0), simulate(robots.bouncing_ball(), {"y": 1.0}, until=0.0)
+    for name in ("contacts closed", "contacts at rest"):
+        assert resting.check()[name].limit == pytest.approx(1e-9, rel=1e-3)
+    assert falling.check()["contacts closed"].limit < 1e-10
+    assert resting.check().ok
+    assert falling.check().ok
+
+
+def test_a_robot_without_size_has_forces_of_its_weight():
+    m = Mechanism("grain")
+    m.gravity = m.parameter("g", 10.0, "m/s^2")
+    m.body("grain", Prismatic("y", axis=(0, 1)), mass=2.0)
+    sizes = _sizes(simulate(HybridSystem(m), {"dy": 3.0}, until=0.1))
+    assert (sizes.length, sizes.force) == (0.0, 20.0)
+
+
+@pytest.mark.parametrize("foot", [0, 1])
+@pytest.mark.parametrize(("row", "share"), [(0, 0.6), (0, -0.6), (1, -0.6)])
+def test_impulses_of_every_foot_are_held_to_their_cone(foot, row, share):
+    """Along the ground more than friction of 0.5 gives, or down: of one of two feet that land together."""
+    m = Mechanism("bench")
+    m.gravity = 9.81
+    body = m.body("body", Floating("x", "y", "angle"), mass=1.0, inertia=0.1)
+    feet = [GroundPoint(m.point(name, body, (x, 0)), 0.5, plastic()) for name, x in (("left", -0.5), ("right", 0.5))]
+    run = simulate(HybridSystem(m, units=tuple(feet)), {"y": 0.2, "angle": 0.0}, until=0.5)
+    assert run.check().ok
+    rows = run.event_rows.copy()
+    first = L.E_VECTORS + 2 * int(run.integers[L.NY]) + 2 * 4
+    struck = np.flatnonzero(np.abs(rows[:, first : first + 4]).max(axis=1))[0]
+    rows[struck, first + 2 * foot + row] = share * rows[struck, first + 2 * foot + 1]
+    assert not replace(run, event_rows=rows).check()["impulses push"].ok
 
 
 # -- the estimate of the error ----------------------------------------------------------------
