@@ -7,8 +7,11 @@ import pytest
 from machines import rod, rod_on_foot
 
 import saltus
-from saltus.control import Constant
+from saltus.contact import GroundPoint
+from saltus.control import Constant, Continuous
 from saltus.errors import RunFailed
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Mechanism, Prismatic
 
 
 def slip_alpha(angle, mu, sign):
@@ -25,6 +28,26 @@ def test_no_consistent_mode():
         saltus.simulate(rod(mu), rod_on_foot(angle, speed=-1.0), until=0.1)
     assert failure.value.run.status.name == "no_consistent_mode"
     assert "angle" in str(failure.value)
+
+
+@pytest.mark.parametrize("slides", [0.0, 1.0])
+def test_a_controller_that_pulls_up_on_the_ground_and_not_above_it_leaves_no_consistent_mode(slides):
+    """It lifts 1 kg off as it bears 10 N, at 0.5 s, and then lets it fall: neither contact nor flight go on."""
+    m = Mechanism("balloon")
+    m.gravity = 10.0
+    rail = m.body("rail", Prismatic("x"))
+    box = m.body("box", Prismatic("y", axis=(0, 1)), parent=rail, mass=1.0)
+    m.actuator("lift", "y")
+    system = HybridSystem(m, units=(GroundPoint(m.point("foot", box), 0.1),))
+
+    def lift(t, state, mode, memory):
+        return 20.0 * t if mode["foot"] != "open" else 5.0
+
+    run = saltus.simulate(system, {"dx": slides}, controller=Continuous(lift), until=1.0, raise_errors=False)
+    assert run.status.name == "no_consistent_mode"
+    assert run.end_time == pytest.approx(0.5, abs=1e-9)
+    assert len(run.events) < 100
+    assert run.check().ok
 
 
 def test_two_consistent_modes():

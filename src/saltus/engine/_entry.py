@@ -11,10 +11,14 @@ from saltus.engine._choose import choose
 from saltus.engine._flow import flow, set_inputs, shift, unit_length
 from saltus.engine._forces import set_gates
 from saltus.engine._guard_values import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
+from saltus.engine._guards import same_time
 from saltus.engine._impact import impact
 from saltus.engine._record import close_event, open_event
 from saltus.engine._slides import slip_speed
-from saltus.engine._status import TERMINAL
+from saltus.engine._status import NO_MODE, TERMINAL
+
+# So many events of forces at one instant that change nothing say that no mode goes on.
+MOST_IN_VAIN = 50
 
 # A start this near to the ground, or with a velocity this small, is on it or at rest (m, m/s).
 ON_GROUND = 1e-9
@@ -283,6 +287,31 @@ def _changed(I, D):
 
 
 @compiled
+def _ended(I):
+    """Whether a force guard ended the status of a unit."""
+    ended = -1
+    for unit in range(I[L.NUNIT]):
+        ended = max(ended, I[I[L.ENDED] + unit])
+    return ended >= 0
+
+
+@compiled
+def _in_vain(I, D, t):
+    """Whether force guards fire again and again at one instant and the mode stays: the next one is not consistent.
+
+    So it is where a controller acts otherwise in that mode.
+    """
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.WAS] + unit] != I[I[L.STATUS] + unit]:
+            I[L.IN_VAIN] = 0
+            return False
+    if I[L.IN_VAIN] == 0 or t - D[L.IN_VAIN_SINCE] > same_time(t):
+        I[L.IN_VAIN], D[L.IN_VAIN_SINCE] = 0, t
+    I[L.IN_VAIN] += 1
+    return I[L.IN_VAIN] > MOST_IN_VAIN
+
+
+@compiled
 def enter(I, D, events):
     """Inputs, next mode, first stage and guards; then the event that led here is complete.
 
@@ -318,7 +347,10 @@ def enter(I, D, events):
         for unit in range(I[L.NUNIT]):
             I[I[L.STATUS] + unit] = I[I[L.WAS] + unit]
     elif I[L.NUNIT] > 0:
+        ended = _ended(I)
         code = choose(I, D, t)
+        if code == 0 and ended and _in_vain(I, D, t):
+            code = NO_MODE
         if code != 0:
             return code
         if stopped(I, D):

@@ -276,6 +276,7 @@ def begin(I, D):
     for k in range(4 * I[L.NUNIT]):
         D[I[L.SLIDE] + k] = 0.0  # of another run
     forget_impacts(I, D)
+    I[L.IN_VAIN] = 0
     I[L.ENTRY] = L.CAUSE_BREAK
     if not place_units(I, D, t):
         if I[L.NUNIT] > 0:

@@ -68,6 +68,7 @@ _STATE = [
     "PENDING",
     "UNRESOLVED",
     "SAME_TIME",
+    "IN_VAIN",  # how many events of forces have changed nothing since IN_VAIN_SINCE
     "REJECTED",
     "FAILED",  # a law of figures did
     "WATCH",  # no step is kept: its energies are watched instead
@@ -201,7 +202,7 @@ def __getattr__(name: str) -> int:
 ADDRESSES = tuple(globals()[name] for name in _ADDRESSES)
 
 # Places in D with a fixed address: time, natural step, end, tolerances, limits.
-(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND) = range(13)
+(T, H, T_END, RTOL, ATOL, H_MAX, PERIOD, ERROR, ERROR_OLD, T_SAMPLE, DELTA, FRACTION, BEYOND, IN_VAIN_SINCE) = range(14)
 
 # The energy balance: lost in impacts, what energy and these losses were at the start, kinetic energy there, lowest
 # and highest potential energy, largest sum of work and losses, largest energy with parts of it that cancel, residual
@@ -209,8 +210,8 @@ ADDRESSES = tuple(globals()[name] for name in _ADDRESSES)
 # balance may be missed, if that is held.
 (
     LOST, BALANCE, KINETIC_FIRST, LOWEST, HIGHEST, EXCHANGED, LARGEST, RESIDUAL, WORST, STEEPEST, PUSHED, CLOSES,
-) = range(13, 25)  # fmt: skip
-D_HEADER = 25
+) = range(14, 26)  # fmt: skip
+D_HEADER = 26
 
 # Fields of an event's row, before its vectors; of impacts how far they miss their laws, as a share of velocities
 # (zero where rows are redundant), and units, as bits, that end a sequence of impacts.
