@@ -252,6 +252,22 @@ def test_variables_that_are_set_to_nothing_are_not_set(monkeypatch):
     assert cache_folder().parent in (Path.home() / ".cache", Path.home() / "Library" / "Caches")
 
 
+@pytest.mark.parametrize(
+    ("system", "place"),
+    [
+        ("linux", ".cache/saltus"),
+        ("darwin", "Library/Caches/saltus"),
+        ("win32", "saltus"),
+        ("freebsd", ".cache/saltus"),
+    ],
+)
+def test_the_cache_is_where_each_system_keeps_caches(system, place, monkeypatch):
+    for name in ("SALTUS_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_cache.sys, "platform", system)
+    assert _cache._chosen_folder() == Path.home() / place
+
+
 def test_a_process_that_stopped_while_it_compiles_is_not_waited_for_for_ever(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
     monkeypatch.setenv("SALTUS_CACHE", str(tmp_path))

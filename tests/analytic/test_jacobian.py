@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import saltus
+from saltus.contact import GroundPoint, newton
 from saltus.control import PD, Command, Compiled, Sampled, Schedule, Sine, Timed
 from saltus.errors import InputError, SaltusError, UnknownName
-from saltus.mechanism import Prismatic
+from saltus.hybrid import HybridSystem
+from saltus.mechanism import Floating, Mechanism, Prismatic
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13, "method": "dop853"}
 
@@ -261,6 +263,35 @@ def test_what_cannot_be_differentiated_is_refused():
     grazing = saltus.simulate(ball, {"y": 1.0, "dy": 0.0}, until=0.2, controller=None)
     assert np.isfinite(grazing.jacobian()).all()
     assert issubclass(InputError, SaltusError)
+
+
+def test_a_slip_in_space_is_refused():
+    run = saltus.simulate(saltus.robots.claptrap_upright().with_parameters(mu=0.1), {"wy": 5.0}, until=0.05)
+    assert any("slip" in mode for mode in run.arc_modes)
+    for derivative in (run.sensitivity, run.jacobian):
+        with pytest.raises(InputError, match="slips, strikes or leaves the ground in space"):
+            derivative()
+
+
+def test_the_end_of_infinitely_many_impacts():
+    """Of a foot that slides: the last of its impacts does not rebound, and neither do those of neighbours."""
+    m = Mechanism("skater")
+    m.gravity = 9.81
+    body = m.body("body", Floating("x", "y", "angle"), mass=1.0, inertia=0.1)
+    system = HybridSystem(m, units=(GroundPoint(m.point("foot", body, (0.1, -0.3)), 0.2, newton(0.3)),))
+
+    def at(**moved):
+        start = {"y": 0.35 + moved.get("y", 0.0), "dx": 2.0, "angle": moved.get("angle", 0.0)}
+        return saltus.simulate(system, start, until=0.45)
+
+    run, step = at(), 1e-5
+    assert run.events[-1].mode_after == "slip+"
+    assert len(run.events) > 10
+    for name in ("y", "angle"):
+        far = {k: np.array(list(at(**{name: k * step}).final.values())) for k in (-2, -1, 1, 2)}
+        expected = (far[-2] - 8 * far[-1] + 8 * far[1] - far[2]) / (12 * step)
+        column = run.jacobian()[:, system.state_names.index(name)]
+        np.testing.assert_allclose(column, expected, atol=1e-8 * np.abs(expected).max())
 
 
 def test_starts_in_contact():
