@@ -341,10 +341,19 @@ def test_forces_that_change_with_time():
     agree(nominal.event_times_jacobian(["mu"]), times)
 
 
+def box_with_a_knob():
+    """Its foot is the second of two points; the first is 1 m above."""
+    m = Mechanism("box")
+    m.gravity = 9.81
+    box = m.body("box", Prismatic("y", axis=(0, 1)), parent=m.body("rail", Prismatic("x")), mass=1.0)
+    points = m.point("knob", box, (0, 1)), m.point("foot", box)
+    return HybridSystem(m, units=tuple(GroundPoint(point, 0.1, newton(0.5)) for point in points))
+
+
 @pytest.mark.parametrize("speed", [1e-3, 1e-4, 1e-5, 1e-6])
-def test_slow_strikes(speed):
-    ball = saltus.robots.bouncing_ball(restitution=0.5, mu=0.1)
-    start = {"y": 1e-14, "dy": -speed, "dx": 1.0}
+@pytest.mark.parametrize("made", [lambda: saltus.robots.bouncing_ball(restitution=0.5, mu=0.1), box_with_a_knob])
+def test_slow_strikes(speed, made):
+    ball, start = made(), {"y": 1e-14, "dy": -speed, "dx": 1.0}
     matrix = saltus.simulate(ball, start, until=0.05 * speed, **TIGHT).saltation(0)
     assert matrix[3, 3] == pytest.approx(-0.5, abs=1e-8)
     assert matrix[2, 3] == pytest.approx(0.15, abs=1e-8)
