@@ -430,6 +430,19 @@ def test_what_is_not_in_the_bytecode_of_a_law_counts_too(name):
     assert keys[0] == keys[1] != keys[2]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"class C:\n    'Words of VALUE.'\n    A = 1.0\n{HEAD}    u[0] = C.A\n    return 0\n",
+        f"class C:\n    B: VALUE = 0\n    A = 1.0\n{HEAD}    u[0] = C.A\n    return 0\n",
+        f"class C:\n    __module__ = 'VALUE'\n    A = 1.0\n{HEAD}    u[0] = C.A\n    return 0\n",
+    ],
+)
+def test_words_types_and_the_module_of_a_class_count_for_nothing(source):
+    one, other = (entry_key(made_of(source, value), CONTROL) for value in ("int", "float"))
+    assert None is not one == other
+
+
 UNKNOWN = {
     "a compiled C function, whose address is of one process": (
         f"import numba\n@numba.cfunc('float64(float64)')\ndef f(x):\n    return x\n{CALLS}"
