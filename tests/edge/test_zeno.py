@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,38 @@ def test_the_state_after_the_end_of_a_sequence_has_the_right_derivatives() -> No
     """Where two masses rest does not depend on how they fell; when they began to does."""
     run = saltus.simulate(on_rails(), {"y": 1.0, "s": 0.0}, until=3.0)
     np.testing.assert_allclose(run.jacobian()[[0, 1, 2, 3]], 0.0, atol=1e-6)
+
+
+def drop(which: int, seed: int = 35) -> Any:
+    """A drop of the benchmark by its number."""
+    return list(benchmark("zeno").drops(which + 1, seed))[-1]
+
+
+@pytest.mark.parametrize("which", [170, 205, 221, 301])
+def test_a_contact_that_is_lifted_too_little_to_be_seen_comes_back_when_and_as_fast_as_it_left(which: int) -> None:
+    """Flights of 1e-9 s and 1e-18 m: what fell until it was seen struck a hundred times as fast, and fed the chain."""
+    at_rest(drop(which).run(600))
+
+
+def test_what_cannot_come_to_rest_slides_on() -> None:
+    """Two feet, one that slides, and a stop that holds the leg of the other: they close in turn, then all together."""
+    run = drop(168).run(600)
+    assert run.status.name == "no_impulse"
+    assert "toe0:slip+ q1:lower toe1:stick" in run.arc_modes
+
+
+@pytest.mark.parametrize("up", [1e-3, 1e-5, 1e-7, 2e-9])
+def test_a_low_flight_ends_when_its_speed_says(up: float) -> None:
+    """A stop that is left at a speed is met again at that speed, after 2 v / a, however low the flight."""
+    m = Mechanism("stone")
+    m.gravity = 10.0
+    m.body("stone", Prismatic("y", axis=(0, 1)), mass=1.0)
+    far = 1.0  # where places are rounded to 1e-16
+    system = HybridSystem(m, units=(JointUnit(m.coordinate("y"), lower=far),))
+    run = saltus.simulate(system, {"y": far, "dy": up}, until=0.01)
+    struck = run.events[0]
+    assert struck.t == pytest.approx(0.2 * up, rel=1e-5)
+    assert struck.state_before["dy"] == pytest.approx(-up, rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["wheel", "legs"])
