@@ -116,6 +116,14 @@ def test_what_cannot_come_to_rest_slides_on() -> None:
     assert "toe0:slip+ q1:lower toe1:stick" in run.arc_modes
 
 
+@pytest.mark.parametrize("which", [199, 278])
+def test_two_feet_of_a_straight_leg_do_not_hold_it_as_it_bends(which: int) -> None:
+    """While it is straight they say the same thing twice; as it bends, forces of 1e8 N were to hold both."""
+    run = drop(which).run(600)
+    at_rest(run)
+    assert run.check()["forces in the cone"].ok
+
+
 @pytest.mark.parametrize("up", [1e-3, 1e-5, 1e-7, 2e-9])
 def test_a_low_flight_ends_when_its_speed_says(up: float) -> None:
     """A stop that is left at a speed is met again at that speed, after 2 v / a, however low the flight."""
