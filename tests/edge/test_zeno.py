@@ -12,6 +12,7 @@ from test_impacts import benchmark
 import saltus
 from saltus.contact import GroundPoint, JointUnit, chatterjee, newton
 from saltus.engine import _layout as L
+from saltus.engine import _zeno
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Floating, Mechanism, Prismatic
 
@@ -144,3 +145,19 @@ def test_random_chains_with_stops(kind: str) -> None:
     tallies = zeno.measure(8, 2, (kind,))
     assert sum(sum(tally.statuses.values()) for tally in tallies.values()) == 8
     assert not any(tally.wrong for tally in tallies.values())
+
+
+@pytest.mark.parametrize(
+    ("last", "ratio", "over"),
+    [(1e-9, 1.0, True), (1e-9, 0.9999, True), (1e-9, 0.99, False), (1e-9, 0.9, False), (1e-13, 0.9, True)],
+)
+def test_impacts_that_tell_little_are_over_if_they_do_not_shrink_or_shrink_to_nothing(
+    last: float, ratio: float, over: bool
+) -> None:
+    """Each pair of flights takes a share of the time that the one before it took."""
+    flights = last * ratio ** -np.arange(_zeno.MANY // 2.0).repeat(2)
+    times = 1.0 - np.append(0.0, np.cumsum(flights))
+    is_over = _zeno._low_for_ever.py_func
+    assert is_over(times, 0, 1e-10) == over
+    times[-1] = math.nan  # one too few
+    assert not is_over(times, 0, 1e-10)

@@ -135,6 +135,7 @@ _DOUBLES = [
     "IMPULSE",
     "ANSWER",  # impulses that units ask for, given those of the others
     "STRUCK_AT",  # when each unit last struck something, and before
+    "LOW_IMPACTS",  # when the last impacts were, while none of them was more than what rounding feeds
     "BEFORE",  # velocities of the contact rows before an impact
     "REDUCED",  # Delassus matrix, velocities and accelerations of the rows with the closed grips kept
     "REDUCED_V",
