@@ -125,6 +125,13 @@ def test_two_feet_of_a_straight_leg_do_not_hold_it_as_it_bends(which: int) -> No
     assert run.check()["forces in the cone"].ok
 
 
+def test_a_slip_in_space_is_not_held_at_the_speed_at_which_it_has_begun() -> None:
+    """Friction against where a slip points and against where it turns to, in turn: 100 thousand steps of 1e-11 s."""
+    run = drop(348).run(600)
+    at_rest(run)
+    assert len(run.step_rows) < 2000
+
+
 @pytest.mark.parametrize("up", [1e-3, 1e-5, 1e-7, 2e-9])
 def test_a_low_flight_ends_when_its_speed_says(up: float) -> None:
     """A stop that is left at a speed is met again at that speed, after 2 v / a, however low the flight."""
