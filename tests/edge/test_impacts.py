@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import saltus
-from saltus.contact import GroundPoint, newton, plastic
+from saltus.contact import GroundPoint, JointUnit, chatterjee, newton, plastic
 from saltus.engine import _layout as L
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Floating, Mechanism
+from saltus.mechanism import Floating, Mechanism, Revolute
 
 
 def benchmark(name: str) -> ModuleType:
@@ -110,3 +111,27 @@ def test_the_audit_sees_impulses_that_are_wrong_by_little(change: dict[str, floa
             row[first : first + 2] = 0.0, largest
             row[first + run.system.row_names.index(name)] = value * largest
     assert not run.check()["impulses push"].ok
+
+
+@pytest.mark.parametrize("e", [0.0, 0.3, 0.9])
+def test_a_stop_that_takes_part_does_not_add_to_what_restitution_gives_back(e: float) -> None:
+    """An arm that rests at a stop strikes with its tip: the tip leaves as it came, times restitution, in both ways."""
+    m = Mechanism("arm_at_a_stop")
+    m.gravity = 9.81
+    body = m.body("body", Floating("x", "y", "angle"), mass=1.0, inertia=0.05)
+    arm = m.body("arm", Revolute("q", at=(0.3, 0)), parent=body, mass=0.3, inertia=0.01, com=(0.1, 0))
+    tip = m.point("tip", arm, (0.3, 0))
+    stop = JointUnit(m.coordinate("q"), upper=0.2)
+    robot = HybridSystem(m, units=(GroundPoint(tip, friction=50.0, law=chatterjee(e, e)), stop))
+    start = {"y": 0.5, "q": 0.2, "dx": 0.3, "dy": -2.0, "dangle": 0.0}
+    run = saltus.simulate(robot, start, until=2.0, max_events=1, raise_errors=False)
+    event = run.events[0]
+    assert event.impulse["q.q"] < 0.0
+    rates = ca.Function("rates", [robot.dynamics.x, m.p], [ca.jacobian(tip.position, m.q) @ m.v])
+    before, after = (
+        np.array(rates(list(state.values()), robot.parameter_values)).ravel()
+        for state in (event.state_before, event.state_after)
+    )
+    np.testing.assert_allclose(after, -e * before, atol=1e-12)
+    assert event.energy_lost > 0.0
+    assert event.state_after["dq"] == pytest.approx(0.0, abs=1e-12)

@@ -143,10 +143,10 @@ def _stays(I, D, now, later):
     Rows may say the same thing twice in one instant only, as two feet do of a leg that is straight. As it bends, what
     holds both is a force without limit.
     """
+    stays = True
     for k in range(2 * I[L.NUNIT]):
-        if D[now + k] >= -TIE and D[later + k] < -LOST:
-            return False
-    return True
+        stays = stays and not (D[now + k] >= -TIE and D[later + k] < -LOST)
+    return stays
 
 
 @compiled

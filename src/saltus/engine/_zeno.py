@@ -162,7 +162,9 @@ def _carried(I, D, t, unit, speed, since):
         return abs(v) <= CARRIED * speed
     if not D[I[L.STRUCK_AT] + REMEMBERED * unit] >= t - CARRIED * since:
         return False
-    return abs(v) <= CARRIED * speed and _away(I, D, unit) <= CARRIED * speed * since + 16.0 * EPSILON * D[I[L.SIZE] + row]
+    return (
+        abs(v) <= CARRIED * speed and _away(I, D, unit) <= CARRIED * speed * since + 16.0 * EPSILON * D[I[L.SIZE] + row]
+    )
 
 
 @compiled
