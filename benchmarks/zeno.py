@@ -35,7 +35,7 @@ UNTIL, EVENTS = 6.0, 20_000
 KINDS = ("rail", "rod", "block", "chain", "legs", "wheel", "space", "space arm")
 LAWS = ("newton", "chatterjee")
 
-# What laws of impact are known to do: Newton's with friction, Chatterjee's where stops or others take part.
+# What laws of impact are known to do: Newton's with friction, any law where several contacts strike together.
 GAIN = "impacts create energy"
 
 

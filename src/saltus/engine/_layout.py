@@ -166,6 +166,7 @@ _INTEGERS = [
     "TOUCHED",  # TOUCH and STILL before an impact
     "STOOD",
     "CLOSING",  # ends a sequence of infinitely many impacts
+    "HELD",  # joint whose stop bears it in an impact, whatever the other contacts do
     "CANDIDATES",
     "ENDED",  # status that a force guard ended, or -1
     "PICK",

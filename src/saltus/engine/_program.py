@@ -344,6 +344,7 @@ def _blank_arenas(
         "TOUCHED",
         "STOOD",
         "CLOSING",
+        "HELD",
         "CANDIDATES",
         "ENDED",
         "PICK",
