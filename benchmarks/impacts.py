@@ -304,8 +304,9 @@ def law_error(
     error = abs(gap) / speed
     along, slip = np.delete(P, 1), np.delete(now, 1)
     if law == "chatterjee" and not at_rest:
-        # what would stop it entirely, and (1 + et) of what of that acts along the ground, or less in its direction
-        stop = (1 + et) * np.delete(P - np.linalg.solve(A, now), 1)
+        # what would stop it entirely, and et of what would have stopped it before; of that what acts along the ground,
+        # or less in its direction
+        stop = np.delete(P - np.linalg.solve(A, now + et * was), 1)
         scale = max(size, float(np.abs(stop).max()))
         if np.linalg.norm(along - stop) <= BOUND * scale:
             return error
@@ -342,8 +343,7 @@ def solutions(case: Case) -> list[np.ndarray]:
             S[normal], b[normal] = A[normal], -was[normal] - e * min(was[normal], 0.0)
             if mode == "stick":
                 inverse = np.linalg.inv(A[t : t + 2, t : t + 2])
-                S[t] = (1 + et) * inverse[0] @ A[t : t + 2]
-                S[t, t] -= et
+                S[t] = inverse[0] @ A[t : t + 2]
                 b[t] = -(1 + et) * inverse[0] @ was[t : t + 2]
             else:
                 S[t, t], S[t, normal] = 1.0, -p[f"mu{k}"] * (1 if mode == "plus" else -1)

@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import saltus
-from saltus.contact import GroundPoint, newton, plastic
+from saltus.contact import GroundPoint, JointUnit, chatterjee, newton, plastic
 from saltus.engine import _layout as L
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Floating, Mechanism
+from saltus.mechanism import Floating, Mechanism, Revolute
 
 
 def benchmark(name: str) -> ModuleType:
@@ -110,3 +111,30 @@ def test_the_audit_sees_impulses_that_are_wrong_by_little(change: dict[str, floa
             row[first : first + 2] = 0.0, largest
             row[first + run.system.row_names.index(name)] = value * largest
     assert not run.check()["impulses push"].ok
+
+
+@pytest.mark.parametrize(("e", "et"), [(0.0, 0.0), (0.3, 0.3), (0.9, 0.9), (0.9, 0.0), (0.5, -0.5), (0.0, 0.8)])
+def test_a_law_sees_how_the_robot_moves_while_a_stop_holds_a_joint(e: float, et: float) -> None:
+    """An arm that rests at a stop strikes with its tip, as if it were one piece with the body [chatterjee1998]."""
+    m = Mechanism("arm_at_a_stop")
+    m.gravity = 9.81
+    body = m.body("body", Floating("x", "y", "angle"), mass=1.0, inertia=0.05)
+    arm = m.body("arm", Revolute("q", at=(0.3, 0)), parent=body, mass=0.3, inertia=0.01, com=(0.1, 0))
+    tip = m.point("tip", arm, (0.3, 0))
+    stop = JointUnit(m.coordinate("q"), upper=0.2)
+    robot = HybridSystem(m, units=(GroundPoint(tip, friction=50.0, law=chatterjee(e, et)), stop))
+    start = {"y": 0.5, "q": 0.2, "dx": 0.3, "dy": -2.0, "dangle": 0.0}
+    run = saltus.simulate(robot, start, until=2.0, max_events=1, raise_errors=False)
+    event = run.events[0]
+    assert event.impulse["q.q"] < 0.0
+    J = ca.vertcat(ca.jacobian(tip.position, m.q), ca.jacobian(stop.rows[0][1], m.q))
+    values = ca.Function("values", [robot.dynamics.x, m.p], [robot.dynamics.M, J, J @ m.v])
+    (M, J0, before), (_, _, after) = (
+        [np.array(value) for value in values(list(state.values()), robot.parameter_values)]
+        for state in (event.state_before, event.state_after)
+    )
+    A = J0 @ np.linalg.solve(M, J0.T)
+    A -= np.outer(A[:, 2], A[2]) / A[2, 2]
+    (t, n), aside = before[:2, 0], A[0, 1] / A[1, 1]
+    np.testing.assert_allclose(after[:, 0], [-et * t - (e - et) * aside * n, -e * n, 0.0], atol=1e-12)
+    assert event.energy_lost > 0.0

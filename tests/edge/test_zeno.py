@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from test_impacts import benchmark
 import saltus
 from saltus.contact import GroundPoint, JointUnit, chatterjee, newton
 from saltus.engine import _layout as L
+from saltus.engine import _zeno
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Floating, Mechanism, Prismatic
 
@@ -97,9 +100,83 @@ def test_the_state_after_the_end_of_a_sequence_has_the_right_derivatives() -> No
     np.testing.assert_allclose(run.jacobian()[[0, 1, 2, 3]], 0.0, atol=1e-6)
 
 
+def drop(which: int, seed: int = 35) -> Any:
+    """A drop of the benchmark by its number."""
+    return list(benchmark("zeno").drops(which + 1, seed))[-1]
+
+
+@pytest.mark.parametrize("which", [170, 205, 221, 301])
+def test_a_contact_that_is_lifted_too_little_to_be_seen_comes_back_when_and_as_fast_as_it_left(which: int) -> None:
+    """Flights of 1e-9 s and 1e-18 m: what fell until it was seen struck a hundred times as fast, and fed the chain."""
+    at_rest(drop(which).run(600))
+
+
+def test_two_feet_and_a_stop_that_strike_in_turn_close_together() -> None:
+    """One foot slides, the other is held by a leg at its stop; each was lifted by the next, for ever."""
+    run = drop(168).run(600)
+    at_rest(run)
+    assert "toe0:slip+ q1:lower toe1:stick" in run.arc_modes
+
+
+@pytest.mark.parametrize("which", [199, 278])
+def test_two_feet_of_a_straight_leg_do_not_hold_it_as_it_bends(which: int) -> None:
+    """While it is straight they say the same thing twice; as it bends, forces of 1e8 N were to hold both."""
+    run = drop(which).run(600)
+    at_rest(run)
+    assert run.check()["forces in the cone"].ok
+
+
+def test_a_slip_in_space_is_not_held_at_the_speed_at_which_it_has_begun() -> None:
+    """Friction against where a slip points and against where it turns to, in turn: 100 thousand steps of 1e-11 s."""
+    run = drop(348).run(600)
+    at_rest(run)
+    assert len(run.step_rows) < 2000
+
+
+@pytest.mark.parametrize("up", [1e-3, 1e-5, 1e-7, 2e-9])
+def test_a_low_flight_ends_when_its_speed_says(up: float) -> None:
+    """A stop that is left at a speed is met again at that speed, after 2 v / a, however low the flight."""
+    m = Mechanism("stone")
+    m.gravity = 10.0
+    m.body("stone", Prismatic("y", axis=(0, 1)), mass=1.0)
+    far = 1.0  # where places are rounded to 1e-16
+    system = HybridSystem(m, units=(JointUnit(m.coordinate("y"), lower=far),))
+    run = saltus.simulate(system, {"y": far, "dy": up}, until=0.01)
+    struck = run.events[0]
+    assert struck.t == pytest.approx(0.2 * up, rel=1e-5)
+    assert struck.state_before["dy"] == pytest.approx(-up, rel=1e-5)
+
+
+def test_derivatives_pass_through_a_sequence_of_low_flights() -> None:
+    """Where a robot comes to rest depends on how high it began, through all impacts of two stops, a wheel and a tip."""
+    case, ends = dataclasses.replace(drop(170), rtol=1e-10), []
+    for change in (1e-7, -1e-7):
+        ends.append(dataclasses.replace(case, start={**case.start, "y": case.start["y"] + change}).run().final["x"])
+    run = case.run()
+    column = run.jacobian()[:, run.system.state_names.index("y")]
+    assert column[0] == pytest.approx((ends[0] - ends[1]) / 2e-7, rel=1e-4)
+    np.testing.assert_allclose(column[1:], 0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["wheel", "legs"])
 def test_random_chains_with_stops(kind: str) -> None:
     zeno = benchmark("zeno")
     tallies = zeno.measure(8, 2, (kind,))
     assert sum(sum(tally.statuses.values()) for tally in tallies.values()) == 8
     assert not any(tally.wrong for tally in tallies.values())
+
+
+@pytest.mark.parametrize(
+    ("last", "ratio", "over"),
+    [(1e-9, 1.0, True), (1e-9, 0.9999, True), (1e-9, 0.99, False), (1e-9, 0.9, False), (1e-13, 0.9, True)],
+)
+def test_impacts_that_tell_little_are_over_if_they_do_not_shrink_or_shrink_to_nothing(
+    last: float, ratio: float, over: bool
+) -> None:
+    """Each pair of flights takes a share of the time that the one before it took."""
+    flights = last * ratio ** -np.arange(_zeno.MANY // 2.0).repeat(2)
+    times = 1.0 - np.append(0.0, np.cumsum(flights))
+    is_over = _zeno._low_for_ever.py_func
+    assert is_over(times, 0, 1e-10) == over
+    times[-1] = math.nan  # one too few
+    assert not is_over(times, 0, 1e-10)

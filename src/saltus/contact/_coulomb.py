@@ -59,10 +59,15 @@ def plastic_in_space(A, free, target):
 
     Where the contact cannot move in every direction it is the one with the least friction.
     """
+    return stopped_in_space(A, free[0], target - free[1], free[2])
+
+
+@compiled
+def stopped_in_space(A, along, need, aside):
+    """The impulse (t, n, s) that changes the normal velocity by what it needs and stops what slides along and aside."""
     # the normal impulse eliminated: S is how sliding answers to friction while the normal velocity stays as wanted
-    need = target - free[1]
     tt, ts, ss = A[0] - A[1] * A[3] / A[4], A[2] - A[1] * A[5] / A[4], A[8] - A[7] * A[5] / A[4]
-    a, c = -free[0] - A[1] * need / A[4], -free[2] - A[7] * need / A[4]
+    a, c = -along - A[1] * need / A[4], -aside - A[7] * need / A[4]
     det, trace, none = tt * ss - ts * ts, tt + ss, 1e-14 * (A[0] + A[4] + A[8])
     t = s = 0.0
     # S has no negative eigenvalue; where it is zero, rounding may make its trace negative

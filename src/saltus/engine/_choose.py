@@ -18,6 +18,9 @@ REJECTED, UNDECIDED, CONSISTENT = range(3)
 # Where all forces vanish, accelerations are compared with this (m/s^2, rad/s^2): rounding decides nothing.
 SLIGHT = 1e-6
 
+# A margin that has become less than this, relative, did not change: its forces jumped.
+LOST = 0.5
+
 # Relative sizes: below the first a margin counts as tied, below the second it has no sign, below the third it has
 # not changed.
 TIE, ROUNDING, NOISE = 1e-9, 1e-12, 1e-13
@@ -120,6 +123,33 @@ def _tie_named(I, D, out):
 
 
 @compiled
+def _measure_later(I, D, t, out):
+    """Write the margins a moment later on the present mode's own flow; whether there is such a flow."""
+    y, delta = I[L.Y], D[L.DELTA]
+    flows = flow(I, D, t, y, I[L.KD], I[L.LAMD]) == 0
+    for i in range(I[L.NX]):
+        D[I[L.YD] + i] = D[y + i] + delta * D[I[L.KD] + i]
+    flows = flow(I, D, t + delta, I[L.YD], I[L.KD], I[L.LAMD]) == 0 and flows
+    if I[L.NCLOSED] == 0:
+        call_kernel(I[L.TERMS], t + delta, D, I[L.YD], I[L.U], I[L.P], I[L.W])
+    _measure(I, D, I[L.LAMD], out)
+    return flows
+
+
+@compiled
+def _stays(I, D, now, later):
+    """Whether no margin that is not negative now is far below zero a moment later.
+
+    Rows may say the same thing twice in one instant only, as two feet do of a leg that is straight. As it bends, what
+    holds both is a force without limit.
+    """
+    stays = True
+    for k in range(2 * I[L.NUNIT]):
+        stays = stays and not (D[now + k] >= -TIE and D[later + k] < -LOST)
+    return stays
+
+
+@compiled
 def _judge(I, D, t):
     """Whether the present statuses are consistent, and stay so on an open interval after t."""
     never_inline()
@@ -133,20 +163,14 @@ def _judge(I, D, t):
         if not D[now + k] >= -TIE:
             return REJECTED
         tied = tied or D[now + k] <= TIE
-    if not tied:
+    rank = I[L.RANK] if I[L.NCLOSED] > 0 else I[L.NACTIVE]
+    if not tied and rank == I[L.NACTIVE]:
         return CONSISTENT
+    flows = _measure_later(I, D, t, later)
+    verdict = CONSISTENT if flows or not tied else REJECTED
+    if flows and rank < I[L.RANK] and not _stays(I, D, now, later):
+        verdict = REJECTED
     # A tie goes to the first non-zero one-sided derivative along this mode's own flow.
-    y, delta = I[L.Y], D[L.DELTA]
-    verdict = CONSISTENT
-    if flow(I, D, t, y, I[L.KD], I[L.LAMD]) != 0:
-        verdict = REJECTED
-    for i in range(I[L.NX]):
-        D[I[L.YD] + i] = D[y + i] + delta * D[I[L.KD] + i]
-    if flow(I, D, t + delta, I[L.YD], I[L.KD], I[L.LAMD]) != 0:
-        verdict = REJECTED
-    if I[L.NCLOSED] == 0:
-        call_kernel(I[L.TERMS], t + delta, D, I[L.YD], I[L.U], I[L.P], I[L.W])
-    _measure(I, D, I[L.LAMD], later)
     for k in range(2 * I[L.NUNIT]):
         margin = D[now + k]
         change = D[later + k] - margin

@@ -12,7 +12,7 @@ from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._flow import flow
 from saltus.engine._forces import row_accelerations
 from saltus.engine._guard_values import guards, kinematics
-from saltus.engine._guards import guard_at, same_time
+from saltus.engine._guards import BY_SPEED, guard_at, same_time
 from saltus.engine._impact import impact, stop_at_start, stop_turning
 from saltus.engine._record import counts, open_event
 from saltus.engine._slides import aim, slip_speed
@@ -32,7 +32,7 @@ def fire(I, D, h, s):
     """Mark every guard whose zero is at this instant."""
     never_inline()
     for slot in range(I[L.NGUARD]):
-        together = I[I[L.SUSPECT] + slot] == 1 and abs(D[I[L.ROOT] + slot] - s) * h <= same_time(D[L.T])
+        together = I[I[L.SUSPECT] + slot] != 0 and abs(D[I[L.ROOT] + slot] - s) * h <= same_time(D[L.T])
         I[I[L.FIRED] + slot] = 1 if together else 0
 
 
@@ -62,7 +62,8 @@ def end_guard(I, D, t, which):
 def land(I, D, t, h, s, which):
     """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
     never_inline()
-    rate = slope_at(I, D, t, h, s, which)
+    # a guard whose zero speeds have told is too small to say more of it
+    rate = slope_at(I, D, t, h, s, which) if I[I[L.SUSPECT] + which] != BY_SPEED else 0.0
     length, change, slid = s * h, 0.0, False
     last = math.inf
     for attempt in range(6):

@@ -1,8 +1,10 @@
 """Values of guards, positive inside their mode: of which kind each is, its rate, and what cannot be told from zero."""
 
+import math
+
 from saltus._native import call_kernel, compiled, never_inline
 from saltus.contact._behaviour import guard_kinds, guard_stuff, guard_values, on_ground
-from saltus.contact._unit import FORCE, KINEMATIC, NONE, REACH, SPEED
+from saltus.contact._unit import FORCE, KINEMATIC, NONE, POSITION, REACH, SPEED
 from saltus.engine import _layout as L
 from saltus.engine._forces import eliminate
 from saltus.engine._slides import ending, first_speed, friction_of, turn_slides
@@ -157,10 +159,39 @@ def floor_of(I, D, slot, h):
         return 4096.0 * EPSILON * D[I[L.SIZE] + 2 * nr + unit]
     if I[I[L.GUARD_KIND] + slot] == NONE:
         return 0.0
-    size = D[I[L.SIZE] + place + nr] + _moved_with(I, D, place, I[L.SIZE] + nr) + h * _acceleration_size(I, D)
+    size = _speed_size(I, D, place, h)
     if stuff != SPEED:
         size = D[I[L.SIZE] + place] + _moved_with(I, D, place, I[L.SIZE]) + h * size
     return 16.0 * EPSILON * size
+
+
+@compiled
+def _speed_size(I, D, row, h):
+    """How large the numbers are of which the speed of a row is made, with what accelerations add in the time ``h``."""
+    nr = I[L.NROW]
+    return D[I[L.SIZE] + row + nr] + _moved_with(I, D, row, I[L.SIZE] + nr) + h * _acceleration_size(I, D)
+
+
+@compiled
+def rate_of_gap(I, D, slot, block):
+    """Rate of a guard that is a distance, from a block of the rates of all rows; not a number for any other guard."""
+    unit = slot // L.SLOTS
+    if unit >= I[L.NUNIT]:
+        return math.nan
+    kind, status, row = I[I[L.KIND] + unit], I[I[L.STATUS] + unit], I[I[L.ROW] + unit]
+    if guard_stuff(kind, status, slot % L.SLOTS)[0] != POSITION or I[I[L.GUARD_KIND] + slot] != KINEMATIC:
+        return math.nan
+    second = row + 1 if on_ground(kind) else row
+    first, other, _ = guard_values(kind, status, D[block + row], D[block + second], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return first if slot % L.SLOTS == 0 else other
+
+
+@compiled
+def floor_of_rate(I, D, slot):
+    """Below this the rate of a guard that is a distance cannot be told from zero: a few roundings of speeds."""
+    unit = slot // L.SLOTS
+    row = guard_stuff(I[I[L.KIND] + unit], I[I[L.STATUS] + unit], slot % L.SLOTS)[1]
+    return 16.0 * EPSILON * _speed_size(I, D, I[I[L.ROW] + unit] + row, 0.0)
 
 
 @compiled

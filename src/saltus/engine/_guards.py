@@ -2,16 +2,30 @@
 
 import math
 
-from saltus._native import call_part, compiled, never_inline
+from saltus._native import call_kernel, call_part, compiled, never_inline
 from saltus.contact._unit import FORCE, KINEMATIC, NONE
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
-from saltus.engine._guard_values import floor_of, guards, kinematics, sizes, slopes
+from saltus.engine._guard_values import (
+    floor_of,
+    floor_of_rate,
+    guards,
+    kinematics,
+    rate_of_gap,
+    sizes,
+    slopes,
+)
 from saltus.engine._slides import RESOLVED, astray
 from saltus.engine._tableau import DENSE_ONLY, dense_at
 
 # What screening says instead of a number of suspects.
 NOT_A_NUMBER, TOO_LONG = -1, -2
+
+# What SUSPECT says of a guard: that it may be zero in the step, and that its zero was told by speeds.
+BY_VALUE, BY_SPEED = 1, 2
+
+# A flight no higher than so many times what a gap is known to is told by speeds.
+UNSEEN = 1000.0
 
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
@@ -127,7 +141,7 @@ def screen_part(I, D, t, h, a, b, c):
                 I[L.UNRESOLVED] = 1
                 suspect = True
         if suspect:
-            I[I[L.SUSPECT] + slot] = 1
+            I[I[L.SUSPECT] + slot] = BY_VALUE
             found += 1
     return found
 
@@ -266,6 +280,40 @@ def _after_entry(I, D, t, h, slot, base, s, g):
 
 
 @compiled
+def _rate_at(I, D, t, h, s, slot):
+    """Rate of a guard that is a distance, at a fraction of the step."""
+    dense_at(D, I[L.DENSE], I[L.N], I[L.NRC], s, D, I[L.YD], I[L.N])
+    kinematics(I, D, t + s * h, I[L.YD])
+    return rate_of_gap(I, D, slot, I[L.GAP_V])
+
+
+@compiled
+def _end_of_low_flight(I, D, t, h, slot):
+    """Where a unit that left its contact is back at it, if it rose too little to be seen; 2 if it is not, or did not.
+
+    A gap is known to the rounding of places, and what falls below that falls unseen, to strike too late and too fast.
+    Its rate is known much better: the gap is the integral of it (Simpson's rule), which is zero where its mean is.
+    """
+    never_inline()
+    start = _rate_at(I, D, t, h, 0.0, slot)
+    call_kernel(I[L.RATES], t, D, I[L.Y], I[L.K], I[L.P], I[L.RATE_V])
+    fall = -rate_of_gap(I, D, slot, I[L.RATE_V])
+    if not (start > floor_of_rate(I, D, slot) and fall > 0.0):
+        return 2.0
+    s = 2.0 * start / (fall * h)
+    if s > 1.0 + D[L.BEYOND] or 0.25 * start * s * h > UNSEEN * floor_of(I, D, slot, s * h):
+        return 2.0
+    for _ in range(10):
+        mean = (start + 4.0 * _rate_at(I, D, t, h, 0.5 * s, slot) + _rate_at(I, D, t, h, s, slot)) / 6.0
+        last, s = s, s * start / (start - mean)
+        if not 0.0 < s <= 1.0 + D[L.BEYOND]:
+            return 2.0
+        if abs(s - last) <= 1e-12 * s:
+            break
+    return s
+
+
+@compiled
 def _first_zero(I, D, t, h, slot, count):
     """The first zero of a guard in (0, 1], or 2 if there is none.
 
@@ -274,6 +322,11 @@ def _first_zero(I, D, t, h, slot, count):
     never_inline()
     ng, grid, zero = I[L.NGUARD], I[L.GRID], I[I[L.ZERO] + slot] == 1
     base, floor = D[I[L.BASE] + slot] if zero else 0.0, 0.0
+    if zero:
+        root = _end_of_low_flight(I, D, t, h, slot)
+        if root < 2.0:
+            I[I[L.SUSPECT] + slot] = BY_SPEED
+            return root
     for k in range(1, count):
         s, g = _node(D, k, count), D[grid + k * ng + slot] - base
         before = _node(D, k - 1, count)
@@ -316,13 +369,13 @@ def locate_part(I, D, t, h, a, b, c):
     for slot in range(ng):
         D[grid + slot] = D[I[L.G0] + slot]
         D[I[L.ROOT] + slot] = 2.0
-        if I[I[L.SUSPECT] + slot] == 1 and I[I[L.GUARD_KIND] + slot] == FORCE:
+        if I[I[L.SUSPECT] + slot] != 0 and I[I[L.GUARD_KIND] + slot] == FORCE:
             forces = True
     for k in range(1, count):
         guards_at(I, D, t, h, _node(D, k, count), forces, grid + k * ng)
     first, which = 2.0, -1
     for slot in range(ng):
-        if I[I[L.SUSPECT] + slot] == 1:
+        if I[I[L.SUSPECT] + slot] != 0:
             root = _first_zero(I, D, t, h, slot, count)
             if root < 0.0:
                 return TOO_LONG

@@ -34,8 +34,8 @@ BEYOND = 1e9
 
 @compiled
 def takes_part(I, unit):
-    """Whether a unit gives an impulse of its own to the impact: it strikes, or rests against something."""
-    if I[I[L.KIND] + unit] == GRIP:
+    """Whether a unit gives an impulse of its own: it strikes or rests against something, and no stop holds it."""
+    if I[I[L.KIND] + unit] == GRIP or I[I[L.HELD] + unit] == 1:
         return False
     return I[I[L.TOUCH] + unit] != 0 or I[I[L.STRIKE] + unit] != 0
 
@@ -52,9 +52,9 @@ def count_parts(I):
 
 @compiled
 def keep_grips(I, D):
-    """Reduce the Delassus matrix, velocities and accelerations of all rows by those of closed and closing grips.
+    """Reduce the Delassus matrix, velocities and accelerations of all rows by those of grips, and of stops that hold.
 
-    What is left is how the other rows answer to impulses while the grips hold. Rows that say the
+    What is left is how the other rows answer to impulses while these hold. Rows that say the
     same twice are eliminated once, and REDUNDANT notes it.
     """
     never_inline()
@@ -71,6 +71,9 @@ def keep_grips(I, D):
             row = I[I[L.ROW] + unit]
             I[I[L.BILATERAL] + row] = I[I[L.BILATERAL] + row + 1] = 1
             held += 2
+        elif I[I[L.HELD] + unit] == 1:
+            I[I[L.BILATERAL] + I[I[L.ROW] + unit]] = 1
+            held += 1
     I[L.NBILATERAL] = 0
     for _ in range(held):
         best, share = -1, 1e-12
@@ -480,7 +483,60 @@ def _settles(I, D):
 
 @compiled
 def find_impulses(I, D):
-    """Find the impulses of all units that take part, and how far they miss the laws, as a share of velocities."""
+    """Find the impulses of all units that take part, and how far they miss the laws, as a share of velocities.
+
+    Stops bear their joints first, so that the laws of contacts see how the robot moves while they do. A stop that
+    would pull is asked for its impulse in turn with the contacts.
+    """
+    never_inline()
+    redundant, code, again = I[L.REDUNDANT], 0, _hold(I)
+    if not again:
+        return _agree(I, D)
+    while again:
+        keep_grips(I, D)
+        for r in range(I[L.NROW]):
+            D[I[L.IMPULSE] + r] = 0.0
+        code = _agree(I, D)
+        again = _let_go(I, D, code != 0)
+    for unit in range(I[L.NUNIT]):
+        I[I[L.HELD] + unit] = 0
+    I[L.REDUNDANT] = redundant
+    return code
+
+
+@compiled
+def _hold(I):
+    """Let the stops of all joints that take part hold them; whether there are any, and contacts beside them."""
+    contacts = joints = 0
+    for unit in range(I[L.NUNIT]):
+        if takes_part(I, unit):
+            joint = I[I[L.KIND] + unit] == JOINT
+            joints, contacts = joints + (1 if joint else 0), contacts + (0 if joint else 1)
+    for unit in range(I[L.NUNIT]):
+        if contacts > 0 and I[I[L.KIND] + unit] == JOINT and takes_part(I, unit):
+            I[I[L.HELD] + unit] = 1
+    return contacts > 0 and joints > 0
+
+
+@compiled
+def _let_go(I, D, failed):
+    """Hold no more what a stop would pull at, or nothing where impulses were not found; whether any is let go."""
+    found = False
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.HELD] + unit] == 1:
+            info, given = I[L.LAW_OUT] + 3 + 3 * unit, D[I[L.IMPULSE] + I[I[L.ROW] + unit]]
+            D[info] = D[info + 1] = 1.0
+            D[info + 2] = math.nan
+            upper = I[I[L.TOUCH] + unit] == 2 or I[I[L.STRIKE] + unit] == 2
+            if failed or (given > 0.0 if upper else given < 0.0):
+                I[I[L.HELD] + unit] = 0
+                found = True
+    return found
+
+
+@compiled
+def _agree(I, D):
+    """Let the units that take part agree on impulses, those held by grips and stops follow, and note what is missed."""
     never_inline()
     taking_part = count_parts(I)
     in_space = 0

@@ -136,6 +136,7 @@ _DOUBLES = [
     "IMPULSE",
     "ANSWER",  # impulses that units ask for, given those of the others
     "STRUCK_AT",  # when each unit last struck something, and before
+    "LOW_IMPACTS",  # when the last impacts were, while none of them was more than what rounding feeds
     "BEFORE",  # velocities of the contact rows before an impact
     "REDUCED",  # Delassus matrix, velocities and accelerations of the rows with the closed grips kept
     "REDUCED_V",
@@ -166,6 +167,7 @@ _INTEGERS = [
     "TOUCHED",  # TOUCH and STILL before an impact
     "STOOD",
     "CLOSING",  # ends a sequence of infinitely many impacts
+    "HELD",  # joint whose stop bears it in an impact, whatever the other contacts do
     "CANDIDATES",
     "ENDED",  # status that a force guard ended, or -1
     "PICK",

@@ -40,7 +40,7 @@ from saltus.engine._straight import straight
 from saltus.engine._tableau import find_method, step_part
 from saltus.engine._transition import transition
 from saltus.engine._wide import wide
-from saltus.engine._zeno import REMEMBERED
+from saltus.engine._zeno import MANY, REMEMBERED
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
 from saltus.mechanism import Velocity, position_of
@@ -325,7 +325,7 @@ def _blank_arenas(
         "ROOT": ng,
         "SOLVE": nr * (2 * nr + 3), "WEIGHT": nr, "ACTIVE_TIE": nr, "SIDE_TIE": nr, "SLIDE": 4 * nunit, "LAMS": nr,
         "GIVEN": nr, "DAMP": nr, "MARGIN": 4 * nunit,
-        "ACC": nr, "IMPULSE": nr, "ANSWER": nr, "STRUCK_AT": REMEMBERED * nunit,
+        "ACC": nr, "IMPULSE": nr, "ANSWER": nr, "STRUCK_AT": REMEMBERED * nunit, "LOW_IMPACTS": MANY + 1,
         "BEFORE": nr, "REDUCED": nr * nr, "REDUCED_V": nr, "REDUCED_B": nr, "LAW_IN": 15, "LAW_OUT": 3 + 3 * nunit,
         "ANCHOR": nr, "LEFT": nunit, "ENERGIES": 5, "EVENT": event_row(system),
     }  # fmt: skip
@@ -344,6 +344,7 @@ def _blank_arenas(
         "TOUCHED",
         "STOOD",
         "CLOSING",
+        "HELD",
         "CANDIDATES",
         "ENDED",
         "PICK",

@@ -11,6 +11,9 @@ from saltus.engine import _layout as L
 # A slip that is slower than so many times the speed at which it is over may have no steady direction.
 UNSTEADY = 30.0
 
+# A slip that begins has done so at this share of SLOWEST: at SLOWEST itself, friction below and above may hold it.
+BEGUN = 0.99
+
 # Steps shorter than this resolve how a guard leaves zero, and how a slip turns, s.
 RESOLVED = 1e-7
 
@@ -75,7 +78,7 @@ def turn_slides(I, D):
             began = I[L.SLIDE] + 4 * unit + 2
             set_ending(I, D, unit)
             speed = slip_speed(I, D, unit, I[L.GAP_V])
-            if speed > max(SLOWEST, 3.0 * D[began + 1]):
+            if speed > max(BEGUN * SLOWEST, 3.0 * D[began + 1]):
                 D[began] = 0.0
             along = first_speed(I, D, unit, I[L.GAP_V])
             if D[began] == 0.0 and speed < UNSTEADY * D[began + 1] and speed * speed - along * along > 1e-4 * speed**2:

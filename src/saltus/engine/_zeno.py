@@ -21,6 +21,13 @@ REMEMBERED, LONGEST_CYCLE = 10, 3
 # A bounce no higher than so many times what a guard is known to cannot be followed.
 UNSEEN = 4.0
 
+# So many impacts of the whole robot, each of what fell no farther than so many times what a gap is known to, are
+# a sequence of their own.
+MANY, LOW = 64, 100.0
+
+# A sequence that becomes shorter by less than this share does not end.
+SHRINKS = 0.99
+
 # A unit is carried along by an impact elsewhere if it moves no more than so many times as fast.
 CARRIED = 100.0
 
@@ -30,6 +37,8 @@ def forget_impacts(I, D):
     """At the start of a run no unit has struck anything."""
     for k in range(REMEMBERED * I[L.NUNIT]):
         D[I[L.STRUCK_AT] + k] = math.nan
+    for k in range(MANY + 1):
+        D[I[L.LOW_IMPACTS] + k] = math.nan
 
 
 @compiled
@@ -60,7 +69,7 @@ def _remainder(D, times, cycle):
 def _shrinks(D, times):
     """Whether the times between the impacts of a unit become shorter; also while too few of them are known."""
     now, before = D[times] - D[times + 3], D[times + 3] - D[times + 6]
-    return not (now >= 0.99 * before and before >= 0.99 * (D[times + 6] - D[times + 9]))
+    return not (now >= SHRINKS * before and before >= SHRINKS * (D[times + 6] - D[times + 9]))
 
 
 @compiled
@@ -106,9 +115,7 @@ def _last_of_chain(I, D, t, unit):
     By when it struck before, whatever came between: impacts of other units, slips that turned.
     """
     times, speed = I[L.STRUCK_AT] + REMEMBERED * unit, -_approach(I, D, unit, I[L.BEFORE])
-    since, shortest = D[times] - D[times + 1], NO_TIME * max(1.0, abs(t))
-    if count_parts(I) > 1:
-        shortest *= AMONG_OTHERS
+    since, shortest = D[times] - D[times + 1], _shortest(I, t)
     if not since > 0.0:
         return False
     # it has hardly been farther away than where its guard is told from zero
@@ -155,11 +162,66 @@ def _carried(I, D, t, unit, speed, since):
         return abs(v) <= CARRIED * speed
     if not D[I[L.STRUCK_AT] + REMEMBERED * unit] >= t - CARRIED * since:
         return False
-    gap = abs(D[I[L.GAP] + row])
-    if not on_ground(I[I[L.KIND] + unit]):
-        c = I[L.COEF] + L.COEFFICIENTS * unit
-        gap = min(abs(D[I[L.GAP] + row] - D[c + 1]), abs(D[c + 2] - D[I[L.GAP] + row]))
-    return abs(v) <= CARRIED * speed and gap <= CARRIED * speed * since + 16.0 * EPSILON * D[I[L.SIZE] + row]
+    return (
+        abs(v) <= CARRIED * speed and _away(I, D, unit) <= CARRIED * speed * since + 16.0 * EPSILON * D[I[L.SIZE] + row]
+    )
+
+
+@compiled
+def _lowest_speed(I, D, unit):
+    """How fast a unit is after a fall through a few roundings of places: speeds below it tell little of a motion."""
+    row = _normal(I, unit)
+    fall = abs(D[I[L.W_B] + row])
+    for r in range(I[L.NROW]):
+        fall += abs(D[I[L.W_A] + row * I[L.NROW] + r] * D[I[L.LAM] + r])
+    return math.sqrt(2.0 * fall * LOW * 16.0 * EPSILON * _largest_place(I, D))
+
+
+@compiled
+def _remember_low(I, D, t):
+    """Note when an impact was low; one that is not begins the sequence anew."""
+    times, low = I[L.LOW_IMPACTS], True
+    for unit in range(I[L.NUNIT]):
+        if I[I[L.STRIKE] + unit] != 0 and I[I[L.KIND] + unit] != GRIP:
+            low = low and -_approach(I, D, unit, I[L.BEFORE]) <= _lowest_speed(I, D, unit)
+    for k in range(MANY, 0, -1):
+        D[times + k] = D[times + k - 1] if low else math.nan
+    D[times] = t if low else math.nan
+
+
+@compiled
+def _low_for_ever(D, times, shortest):
+    """Whether the last low impacts of the whole robot, whatever their order, are fed by rounding, or soon over."""
+    now, before = D[times] - D[times + MANY // 2], D[times + MANY // 2] - D[times + MANY]
+    ratio = now / before
+    if not 0.0 < ratio < math.inf:
+        return False
+    return ratio >= SHRINKS or now * ratio / (1.0 - ratio) <= shortest
+
+
+@compiled
+def _shortest(I, t):
+    """All impacts to come that last no longer than this take no time."""
+    return NO_TIME * max(1.0, abs(t)) * (AMONG_OTHERS if count_parts(I) > 1 else 1.0)
+
+
+@compiled
+def _lies_low(I, D, unit):
+    """Whether a unit strikes, was lifted or is hardly away, at a speed that tells little."""
+    if abs(_approach(I, D, unit, I[L.W_V])) > _lowest_speed(I, D, unit):
+        return False
+    return (
+        I[I[L.STRIKE] + unit] != 0
+        or I[I[L.TOUCHED] + unit] != 0
+        or _away(I, D, unit) <= LOW * 16.0 * EPSILON * _largest_place(I, D)
+    )
+
+
+@compiled
+def _away(I, D, unit):
+    """How far a unit is from what it meets: from the ground, or from the nearer stop."""
+    gap, c = D[I[L.GAP] + _normal(I, unit)], I[L.COEF] + L.COEFFICIENTS * unit
+    return abs(gap) if on_ground(I[I[L.KIND] + unit]) else min(abs(gap - D[c + 1]), abs(D[c + 2] - gap))
 
 
 @compiled
@@ -175,8 +237,10 @@ def end_of_bounces(I, D, t, y):
         return False
     sizes(I, D, t, y)
     keep_grips(I, D)
+    _remember_low(I, D, t)
     ended, speed, since = False, 0.0, 0.0
     loses = _loses(I, D)
+    endless = loses and _low_for_ever(D, I[L.LOW_IMPACTS], _shortest(I, t))
     for unit in range(I[L.NUNIT]):
         if I[I[L.KIND] + unit] == GRIP:
             continue
@@ -184,7 +248,9 @@ def end_of_bounces(I, D, t, y):
             times = I[L.STRUCK_AT] + REMEMBERED * unit
             speed = max(speed, -_approach(I, D, unit, I[L.BEFORE]))
             since = max(since, D[times] - D[times + 1])
-        if I[I[L.TOUCH] + unit] == 0 and _last_by_itself(I, D, t, unit):
+        # what rests already is held where it rests: a slip that cannot be told from rounding ends too
+        lies = endless and _lies_low(I, D, unit)
+        if lies or (I[I[L.TOUCH] + unit] == 0 and _last_by_itself(I, D, t, unit)):
             I[I[L.CLOSING] + unit] = 1
             ended = True
     if speed > 0.0:

@@ -2,7 +2,7 @@
 
 import math
 
-from saltus.contact._coulomb import plastic_in_space
+from saltus.contact._coulomb import plastic_in_space, stopped_in_space
 
 COEFFICIENTS = (("normal", 0.0, 0.0, 1.0), ("tangential", 0.0, -1.0, 1.0))
 
@@ -26,22 +26,28 @@ def impulse(A, free, before, c, out, info):
     if det > 1e-14 * A[0] * A[3]:
         two_t = (-free[0] * A[3] + A[1] * free[1]) / det
         two_n = (-A[0] * free[1] + A[2] * free[0]) / det
-    test_t = (1.0 + e_t) * two_t
-    test_n = given_n + (1.0 + e_t) * (two_n - one_n)
+    turn_t, turn_n, most = two_t, two_n - one_n, 1.0 + e_t
+    other_t, other_n = before[0] - free[0], before[1] - free[1]
+    if e_t != 0.0 and (other_t != 0.0 or other_n != 0.0) and det > 1e-14 * A[0] * A[3]:
+        # so does tangential restitution: what others add is stopped, and not turned round
+        other_t = (A[1] * other_n - A[3] * other_t) / det
+        turn_t, turn_n = most * turn_t + e_t * other_t, most * turn_n - e_t * A[2] * other_t / A[3]
+        most = 1.0
+    test_t, test_n = most * turn_t, given_n + most * turn_n
     if mu == math.inf and not test_n > 0.0:
-        kappa = given_n / (one_n - two_n)  # it would have to pull at the ground: what larger friction tends to
+        kappa = -given_n / turn_n  # it would have to pull at the ground: what larger friction tends to
     elif abs(test_t) <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
-        kappa = 1.0 + e_t
+        kappa = most
         info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
-        bound = abs(two_t) - mu * (two_n - one_n)
+        bound = abs(turn_t) - mu * turn_n
         if not bound > 0.0:
             return 1
         kappa = mu * given_n / bound
-    out[0] = kappa * two_t
-    out[1] = max(given_n + kappa * (two_n - one_n), 0.0)  # no rounding pulls
+    out[0] = kappa * turn_t
+    out[1] = max(given_n + kappa * turn_n, 0.0)  # no rounding pulls
     info[0] = 1.0 if back == 0.0 else 0.0
-    info[2] = kappa
+    info[2] = kappa * (1.0 + e_t) / most
     return 0
 
 
@@ -57,21 +63,28 @@ def impulse_in_space(A, free, before, c, out, info):
     one_n = -free[1] / A[4]
     given_n = one_n - back / A[4]
     two_t, two_n, two_s = plastic_in_space(A, free, 0.0)
-    size = math.hypot(two_t, two_s)
-    test_n = given_n + (1.0 + e_t) * (two_n - one_n)
+    turn_t, turn_n, turn_s, most = two_t, two_n - one_n, two_s, 1.0 + e_t
+    other_t, other_n, other_s = before[0] - free[0], before[1] - free[1], before[2] - free[2]
+    if e_t != 0.0 and (other_t != 0.0 or other_n != 0.0 or other_s != 0.0):
+        # as in the plane
+        other_t, _, other_s = stopped_in_space(A, other_t, -other_n, other_s)
+        turn_t, turn_s = most * turn_t + e_t * other_t, most * turn_s + e_t * other_s
+        turn_n = most * turn_n - e_t * (A[3] * other_t + A[5] * other_s) / A[4]
+        most = 1.0
+    size, test_n = math.hypot(turn_t, turn_s), given_n + most * turn_n
     if mu == math.inf and not test_n > 0.0:
-        kappa = given_n / (one_n - two_n)  # as in the plane
-    elif (1.0 + e_t) * size <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
-        kappa = 1.0 + e_t
+        kappa = -given_n / turn_n  # as in the plane
+    elif most * size <= mu * test_n * (1.0 + 1e-14) + 1e-15 * given_n:
+        kappa = most
         info[1] = 1.0 if e_n == 0.0 and e_t == 0.0 else 0.0
     else:
-        bound = size - mu * (two_n - one_n)
+        bound = size - mu * turn_n
         if not bound > 0.0:
             return 1
         kappa = mu * given_n / bound
-    out[0] = kappa * two_t
-    out[1] = max(given_n + kappa * (two_n - one_n), 0.0)  # no rounding pulls
-    out[2] = kappa * two_s
+    out[0] = kappa * turn_t
+    out[1] = max(given_n + kappa * turn_n, 0.0)  # no rounding pulls
+    out[2] = kappa * turn_s
     info[0] = 1.0 if back == 0.0 else 0.0
-    info[2] = kappa
+    info[2] = kappa * (1.0 + e_t) / most
     return 0

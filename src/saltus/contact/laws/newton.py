@@ -1,7 +1,7 @@
 """Newton's restitution: v_n+ = -e v_n-, with Coulomb friction on the impulse.
 
 With friction and restitution together it can create energy in rare configurations; the audit of a
-run says so. Chatterjee's law does not.
+run says so. Chatterjee's law of one contact does not.
 """
 
 from saltus.contact._coulomb import rebound, rebound_in_space
