@@ -7,6 +7,7 @@ from saltus.contact._unit import FORCE, KINEMATIC, NONE
 from saltus.engine import _layout as L
 from saltus.engine._flow import flow
 from saltus.engine._guard_values import floor_of, guards, kinematics, sizes, slopes
+from saltus.engine._instants import same_time
 from saltus.engine._slides import RESOLVED, astray
 from saltus.engine._tableau import DENSE_ONLY, dense_at
 
@@ -15,12 +16,6 @@ NOT_A_NUMBER, TOO_LONG = -1, -2
 
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
-
-
-@compiled
-def same_time(t):
-    """Instants nearer than this count as one."""
-    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled

@@ -8,7 +8,8 @@ from saltus.engine._entry import enter, first_step, flags_of_closed
 from saltus.engine._events import begin, fire, handle, land, ulp
 from saltus.engine._flow import flow, project, unit_length
 from saltus.engine._guard_values import floor_of, follow_slides, guards, kinematics
-from saltus.engine._guards import NOT_A_NUMBER, TOO_LONG, locate, longest_step, same_time, screen
+from saltus.engine._guards import NOT_A_NUMBER, TOO_LONG, locate, longest_step, screen
+from saltus.engine._instants import same_time
 from saltus.engine._record import close_event, open_event, record_step, watch
 from saltus.engine._status import (
     COLLAPSE,
