@@ -71,8 +71,6 @@ def compare(batch: Batch, k: int, push: Any) -> tuple[list[str], Counter[str]]:
     if not batch.begun[k]:
         return [], counts + Counter({"could not start": 1})
     run = batch.run(k)
-    if run.saturated:
-        return [], counts + Counter({"left out, limits cut an input": 1})
     if simultaneous(run) or np.abs(run.mesh.x).max() > ABSURD:
         return [], counts + Counter({"left out, several contacts at once or absurd numbers": 1})
     allowed = TOLERANCES * (run.rtol * float(np.abs(run.mesh.x).max()) + run.atol)
@@ -151,6 +149,7 @@ def integrate(
     except (SaltusError, ArithmeticError, ValueError):
         return None, 1.0
     m, p = system.mechanism, system.parameter_values
+    limits = np.array(system.input_limits)
     driven = [(m.index(one), m.nq + m.velocity_index(one)) for one in push.drives(system)]
     pivots = np.array(function(t, x, push.inputs(t, x, driven), p)[2], dtype=float)
     if not (pivots > 0).all() or _slides_in_space(system, mode):
@@ -162,7 +161,7 @@ def integrate(
         for a, b in itertools.pairwise(ends):
 
             def rate(now: float, y: np.ndarray, middle: float = 0.5 * (a + b)) -> np.ndarray:
-                inputs = push.inputs(middle if push.kind == "steps" else now, y, driven)
+                inputs = np.clip(push.inputs(middle if push.kind == "steps" else now, y, driven), -limits, limits)
                 return np.asarray(function(now, y, inputs, p)[0], dtype=float).ravel()
 
             answer = solve_ivp(rate, (a, b), start, method="DOP853", **TIGHT)
