@@ -105,6 +105,17 @@ def test_where_bouncing_ends_impulses_push_in_their_cones(suite):
     assert modes.reset(run, dataclasses.replace(event, impulse=wrong), before, after, ends[-1], 1.0)
 
 
+def test_a_run_that_no_law_lets_go_on_has_no_impulse_on_record(suite):
+    modes, runs = suite["modes"], suite["runs"].drawn("machine11", 10, 23, 3, sampled=False)
+    batch = runs.make()
+    run = batch.run(4)
+    assert run.status.name == "no_impulse"
+    last = run.events[-1]
+    assert set(last.impulse.values()) == {0.0}
+    assert last.state_after == pytest.approx(last.state_before, abs=1e-14)
+    assert modes.compare(batch, 4, runs.pushes[4])[0] == []
+
+
 def test_an_interrupted_verification_goes_on(suite, tmp_path):
     ledger = suite["ledger"]
     chunks = [ledger.Chunk("plain", "rod", 1, number, 2) for number in range(3)]

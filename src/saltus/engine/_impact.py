@@ -48,6 +48,9 @@ def impact_part(I, D, t, h, y, b, c):
             code = _act(I, D, t, y)
     if code == 0 and (closing or count_parts(I) > 1):
         _rest(I, D, t, y)
+    if code != 0:  # what was tried last is no impulse
+        for r in range(I[L.NROW]):
+            D[I[L.IMPULSE] + r] = 0.0
     return code
 
 
