@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from saltus.engine import _layout as L
+
 FOLDER = Path(__file__).resolve().parents[1] / "verification"
 
 
@@ -75,6 +77,43 @@ def test_runs_agree_with_scipy_and_falsified_ones_do_not(suite):
             return forged
 
     assert modes.compare(Forged(), k, runs.pushes[k])[0]
+
+
+def test_runs_whose_inputs_are_cut_agree_with_scipy_too(suite):
+    modes, runs = suite["modes"], suite["runs"].drawn("pendulum", 20, 6, 0, sampled=False)
+    batch = runs.make()
+    cut = np.flatnonzero(batch.saturated).tolist()
+    assert cut
+    for k in cut:
+        found, counts = modes.compare(batch, k, runs.pushes[k])
+        assert found == []
+        assert counts["arcs"] == 1
+
+
+def test_where_bouncing_ends_impulses_push_in_their_cones(suite):
+    """What still moves then is stopped without an impulse, and only there may momentum be missing."""
+    modes, runs = suite["modes"], suite["runs"].drawn("machine10", 10, 7, 1, sampled=False)
+    batch = runs.make()
+    run = batch.run(4)
+    ends = [arc for arc, row in enumerate(run.event_rows) if row[L.E_CLOSED]]
+    assert ends
+    event = run.events[ends[-1]]
+    before, after = (np.array(list(part.values())) for part in (event.state_before, event.state_after))
+    assert modes.reset(run, event, before, after, ends[-1], 1.0) == []
+    assert modes.reset(run, event, before, after, ends[-1] - 1, 1.0)
+    wrong = dict.fromkeys(event.impulse, 0.0) | {"foot1.n": -1e-7, "foot1.t": 1e-9}
+    assert modes.reset(run, dataclasses.replace(event, impulse=wrong), before, after, ends[-1], 1.0)
+
+
+def test_a_run_that_no_law_lets_go_on_has_no_impulse_on_record(suite):
+    modes, runs = suite["modes"], suite["runs"].drawn("machine11", 10, 23, 3, sampled=False)
+    batch = runs.make()
+    run = batch.run(4)
+    assert run.status.name == "no_impulse"
+    last = run.events[-1]
+    assert set(last.impulse.values()) == {0.0}
+    assert last.state_after == pytest.approx(last.state_before, abs=1e-14)
+    assert modes.compare(batch, 4, runs.pushes[4])[0] == []
 
 
 def test_an_interrupted_verification_goes_on(suite, tmp_path):

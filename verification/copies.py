@@ -252,7 +252,7 @@ def work(chunk: Chunk) -> Outcome:
         for k in suspects.tolist():
             end, words = judge(batch, other, change, k)
             out.counts.update([f"{change.name}: {end}"])
-            if end in ("disagree", "grazing", "friction decides", "cut inputs", "no Jacobian"):
+            if end in ("disagree", "grazing", "friction decides", "no Jacobian"):
                 line = f"{chunk.name}, seed {chunk.seed}, run {k}, {change.name}: {end}: {words}"
                 (out.disagreed if end == "disagree" else out.listed).append(line)
     return out
@@ -320,8 +320,7 @@ def judge(batch: Batch, other: Batch, change: Change, k: int) -> tuple[str, str]
         return "grazing" if harmless else "disagree", _difference(one, two, first, second)
     if away <= allowed * norm:
         return "agree by the Jacobian", ""
-    # where a limit cuts an input, its rate jumps, and no step ends there
-    return ("cut inputs" if one.saturated else "disagree"), words
+    return "disagree", words
 
 
 def _nearly_together(run: Trajectory, within: float) -> bool:

@@ -8,11 +8,12 @@ from saltus.contact._grip import CLOSED, OPEN, REACHING, RELEASED
 from saltus.contact._unit import AGAIN, CLOSE, FORCE, GRIP, JOINT, RELEASE, SPACE
 from saltus.engine import _layout as L
 from saltus.engine._choose import choose
+from saltus.engine._cuts import forget_sides, keep_sides
 from saltus.engine._flow import flow, set_inputs, shift, unit_length
 from saltus.engine._forces import set_gates
 from saltus.engine._guard_values import EPSILON, arm, floor_of, guards, kinematics, sizes, slopes
-from saltus.engine._guards import same_time
 from saltus.engine._impact import impact
+from saltus.engine._instants import same_time
 from saltus.engine._record import close_event, open_event
 from saltus.engine._slides import slip_speed
 from saltus.engine._status import NO_MODE, TERMINAL
@@ -357,9 +358,11 @@ def enter(I, D, events):
             return TERMINAL
         anchor(I, D)
     arm(I, D)
+    forget_sides(I)
     code = flow(I, D, t, y, I[L.K], I[L.LAM])
     if code != 0:
         return code
+    keep_sides(I)
     zero_on_entry(I, D)
     for slot in range(I[L.NGUARD]):
         I[I[L.FIRED] + slot] = 0

@@ -12,8 +12,9 @@ from saltus.engine._entry import flags_of_closed, place_units, presume
 from saltus.engine._flow import flow
 from saltus.engine._forces import row_accelerations
 from saltus.engine._guard_values import guards, kinematics
-from saltus.engine._guards import BY_SPEED, guard_at, same_time
+from saltus.engine._guards import BY_SPEED, guard_at
 from saltus.engine._impact import impact, stop_at_start, stop_turning
+from saltus.engine._instants import same_time
 from saltus.engine._record import counts, open_event
 from saltus.engine._slides import aim, slip_speed
 from saltus.engine._status import TERMINAL

@@ -12,6 +12,9 @@ from saltus.engine._forces import eliminate
 from saltus.engine._slip import contact_forces, turn_ties
 from saltus.engine._status import CONTROLLER_FAILED, CONTROLLER_NOT_FINITE, NO_MODE, SINGULAR
 
+# On which side of its limits an input is, as bits.
+INSIDE, ABOVE, BELOW = 1, 2, 4
+
 
 @compiled
 def set_inputs(I, D, t, y):
@@ -27,12 +30,14 @@ def set_inputs(I, D, t, y):
     for i in range(I[L.NU]):
         if not math.isfinite(D[u + i]):
             return CONTROLLER_NOT_FINITE
+        side = INSIDE
         if D[u + i] > D[limit + i]:
-            D[u + i] = D[limit + i]
+            D[u + i], side = D[limit + i], ABOVE
             I[L.SATURATED] += 1
         elif D[u + i] < -D[limit + i]:
-            D[u + i] = -D[limit + i]
+            D[u + i], side = -D[limit + i], BELOW
             I[L.SATURATED] += 1
+        I[I[L.SEEN] + i] |= side
     return 0
 
 

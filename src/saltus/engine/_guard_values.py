@@ -68,6 +68,12 @@ def slopes(I, D, t, y, k, out):
     """Rates in time of the guards made of positions and velocities, after `kinematics` of the state y with rate k."""
     never_inline()
     call_kernel(I[L.RATES], t, D, y, k, I[L.P], I[L.RATE_V])
+    slopes_of_rates(I, D, out)
+
+
+@compiled
+def slopes_of_rates(I, D, out):
+    """The same, from the last rates."""
     nunit = I[L.NUNIT]
     for unit in range(nunit):
         row, kind = I[I[L.ROW] + unit], I[I[L.KIND] + unit]
@@ -200,6 +206,7 @@ def follow_slides(I, D):
     never_inline()
     kinematics(I, D, D[L.T], I[L.Y])
     sizes(I, D, D[L.T], I[L.Y])
+    call_kernel(I[L.RATES], D[L.T], D, I[L.Y], I[L.K], I[L.P], I[L.RATE_V])
     turn_slides(I, D)
     guards(I, D, I[L.LAM], I[L.G0])
-    slopes(I, D, D[L.T], I[L.Y], I[L.K], I[L.SLOPE0])
+    slopes_of_rates(I, D, I[L.SLOPE0])

@@ -15,6 +15,7 @@ from saltus.engine._guard_values import (
     sizes,
     slopes,
 )
+from saltus.engine._instants import same_time
 from saltus.engine._slides import RESOLVED, astray
 from saltus.engine._tableau import DENSE_ONLY, dense_at
 
@@ -29,12 +30,6 @@ UNSEEN = 1000.0
 
 # Steps shorter than this are not cut for the sake of forces, s.
 SHORT = 1e-3
-
-
-@compiled
-def same_time(t):
-    """Instants nearer than this count as one."""
-    return 1e-12 * max(1.0, abs(t))
 
 
 @compiled

@@ -10,8 +10,8 @@ from saltus.engine import _layout as L
 from saltus.engine._flow import shift, unit_length
 from saltus.engine._forces import eliminate
 from saltus.engine._guard_values import EPSILON, kinematics, sizes
-from saltus.engine._guards import same_time
 from saltus.engine._impulses import count_parts, find_impulses, keep_grips
+from saltus.engine._instants import same_time
 from saltus.engine._slides import slip_speed
 from saltus.engine._status import SINGULAR
 from saltus.engine._zeno import end_of_bounces
@@ -48,6 +48,9 @@ def impact_part(I, D, t, h, y, b, c):
             code = _act(I, D, t, y)
     if code == 0 and (closing or count_parts(I) > 1):
         _rest(I, D, t, y)
+    if code != 0:  # what was tried last is no impulse
+        for r in range(I[L.NROW]):
+            D[I[L.IMPULSE] + r] = 0.0
     return code
 
 

@@ -181,6 +181,8 @@ _INTEGERS = [
     "KEPT",
     "PICKED",
     "REQUEST",
+    "SEEN",  # sides of its limits on which an input was, as bits, and where the step began
+    "CUT",
     "STOPS",  # bits of its guards, status by status, that end the run
     "GUARD_KIND",
     "ZERO",  # guard was zero on entry

@@ -4,11 +4,13 @@ import math
 
 from saltus._native import compiled
 from saltus.engine import _layout as L
+from saltus.engine._cuts import bend, changed_sides, forget_sides
 from saltus.engine._entry import enter, first_step, flags_of_closed
 from saltus.engine._events import begin, fire, handle, land, ulp
 from saltus.engine._flow import flow, project, unit_length
 from saltus.engine._guard_values import floor_of, follow_slides, guards, kinematics
-from saltus.engine._guards import NOT_A_NUMBER, TOO_LONG, locate, longest_step, same_time, screen
+from saltus.engine._guards import NOT_A_NUMBER, TOO_LONG, locate, longest_step, screen
+from saltus.engine._instants import same_time
 from saltus.engine._record import close_event, open_event, record_step, watch
 from saltus.engine._status import (
     COLLAPSE,
@@ -22,7 +24,7 @@ from saltus.engine._status import (
     STEPS_FULL,
 )
 from saltus.engine._stepsize import grown, shrunk
-from saltus.engine._tableau import IF_ACCEPTED, NO_DENSE, step
+from saltus.engine._tableau import DENSE_ONLY, IF_ACCEPTED, NO_DENSE, step
 
 
 @compiled
@@ -69,6 +71,7 @@ def end(I, D, events, code):
 def advance(I, D, steps, events):
     """Go on until the run ends, pauses or runs out of room; the status says which."""
     budget = I[L.BUDGET]
+    bends = False
     while True:
         t = D[L.T]
         if I[L.NEVENT] - I[L.FIRST_EVENT] + 1 >= I[L.EVENT_ROOM]:
@@ -108,13 +111,20 @@ def advance(I, D, steps, events):
         h = min(D[L.H], D[L.H_MAX])
         if I[L.NGUARD] > 0:
             h = min(h, longest_step(I, D))
-        arrives = h >= stop - t or h >= 0.999 * (stop - t)
+        arrives = h >= stop - t or (h >= 0.999 * (stop - t) and not bends)
         if arrives:
             h = stop - t
 
         # where no step is kept, dense output is made for those on which a guard may be zero
-        code = step(I, D, t, h, NO_DENSE if I[L.WATCH] == 1 and I[L.NCLOSED] + I[L.NQUAT] == 0 else IF_ACCEPTED)
-        error = D[L.ERROR]
+        dense = I[L.WATCH] == 0 or I[L.NCLOSED] + I[L.NQUAT] > 0
+        follows = I[L.CONTROL_KIND] == L.CONTINUOUS
+        forget_sides(I)
+        code = step(I, D, t, h, IF_ACCEPTED if dense and not follows else NO_DENSE)
+        error, cut = D[L.ERROR], False
+        if follows and code == 0 and error <= 1.0:
+            cut = changed_sides(I)  # on the step itself, whether or not it is kept
+            if dense or cut:
+                code = step(I, D, t, h, DENSE_ONLY)
         if code != 0 or not error <= 1.0:
             I[L.NREJECT] += 1
             I[L.REJECTED] = 1
@@ -124,6 +134,13 @@ def advance(I, D, steps, events):
             if D[L.H] <= ulp(t):
                 return COLLAPSE if math.isfinite(error) else NOT_FINITE
             continue
+        bends = False
+        if cut:
+            shorter = bend(I, D, t, h)
+            if shorter > 0.0:
+                I[L.NREJECT] += 1
+                D[L.H], bends = shorter, True
+                continue
 
         factor, D[L.ERROR_OLD] = grown(error, D[L.ERROR_OLD], I[L.REJECTED] == 1, I[L.ORDER])
         I[L.REJECTED] = 0

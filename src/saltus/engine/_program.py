@@ -357,6 +357,7 @@ def _blank_arenas(
     integers |= dict.fromkeys(("ACTIVE_ROW", "ACTIVE_PAIR", "ACTIVE_SIDE", "PIVOT", "BILATERAL", "KEPT", "PICKED"), nr)
     integers |= dict.fromkeys(("GUARD_KIND", "ZERO", "SUSPECT", "FIRED"), ng)
     integers |= dict.fromkeys(("SIDE", "ACTION", "DIRECTION"), nuser) | {"ANGLE": nv, "QUATERNION": len(m.quaternions)}
+    integers |= {"SEEN": nu, "CUT": nu}
     I, D = L.arenas(sizes, doubles, integers)
     for place, name in (
         (L.FREE, "free"),

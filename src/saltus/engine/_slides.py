@@ -7,11 +7,14 @@ from saltus.contact._behaviour import slides
 from saltus.contact._space import SLOWEST
 from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
+from saltus.engine._instants import same_time
 
-# A slip that is slower than so many times the speed at which it is over may have no steady direction.
+# A slip that is slower than so many times the speed at which it is over may have no steady direction: what a step may
+# miss turns it by more than 1/300 rad, and friction with it.
 UNSTEADY = 30.0
 
-# A slip that begins has done so at this share of SLOWEST: at SLOWEST itself, friction below and above may hold it.
+# A slip that begins has done so at this share of the speed from which on it is steady: at that speed itself, friction
+# below and above may hold it.
 BEGUN = 0.99
 
 # Steps shorter than this resolve how a guard leaves zero, and how a slip turns, s.
@@ -36,9 +39,15 @@ def ending(I, D, unit):
 
 @compiled
 def set_ending(I, D, unit):
-    """Note at what speed a slip in space is over, from the last sizes."""
+    """Note at what speed a slip in space is over, by the last sizes: where errors of the state hide its direction."""
     size = D[I[L.SIZE] + I[L.NROW] + I[I[L.ROW] + unit]] + D[I[L.SIZE] + I[L.NROW] + I[I[L.ROW] + unit] + 2]
     D[I[L.SLIDE] + 4 * unit + 3] = 10.0 * (D[L.ATOL] + D[L.RTOL] * size)
+
+
+@compiled
+def steady(I, D, unit):
+    """From what speed on a slip in space that has begun has a direction that errors of the state do not turn."""
+    return max(SLOWEST, UNSTEADY * D[I[L.SLIDE] + 4 * unit + 3])
 
 
 @compiled
@@ -70,15 +79,20 @@ def aim(I, D, unit, block, least):
 
 @compiled
 def turn_slides(I, D):
-    """Let the direction of every slip in space be what it now is, by the last kinematics and sizes."""
+    """Let the direction of every slip in space be what it now is, by the last kinematics, sizes and rates.
+
+    One that comes to its end in what counts as the same instant is over.
+    """
     never_inline()
+    instant = same_time(D[L.T])
     for unit in range(I[L.NUNIT]):
         slot = L.SLOTS * unit + 1
         if I[I[L.KIND] + unit] == SPACE and slides(SPACE, I[I[L.STATUS] + unit]) and I[I[L.ZERO] + slot] == 0:
             began = I[L.SLIDE] + 4 * unit + 2
             set_ending(I, D, unit)
-            speed = slip_speed(I, D, unit, I[L.GAP_V])
-            if speed > max(BEGUN * SLOWEST, 3.0 * D[began + 1]):
+            speed, rate = slip_speed(I, D, unit, I[L.GAP_V]), first_speed(I, D, unit, I[L.RATE_V])
+            D[began + 1] = max(D[began + 1], -rate * instant)
+            if speed > BEGUN * steady(I, D, unit):
                 D[began] = 0.0
             along = first_speed(I, D, unit, I[L.GAP_V])
             if D[began] == 0.0 and speed < UNSTEADY * D[began + 1] and speed * speed - along * along > 1e-4 * speed**2:

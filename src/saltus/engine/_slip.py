@@ -8,6 +8,7 @@ from saltus.contact._space import SLOWEST, direction
 from saltus.contact._unit import SPACE
 from saltus.engine import _layout as L
 from saltus.engine._forces import row_accelerations, solve_forces
+from saltus.engine._slides import steady
 
 
 @compiled
@@ -64,7 +65,7 @@ def _begins(I, D, unit):
     v = I[L.W_V] + I[I[L.ROW] + unit]
     if I[I[L.KIND] + unit] != SPACE or not slides(SPACE, I[I[L.STATUS] + unit]):
         return False
-    return D[I[L.SLIDE] + 4 * unit + 2] == 1.0 and math.hypot(D[v], D[v + 2]) < SLOWEST
+    return D[I[L.SLIDE] + 4 * unit + 2] == 1.0 and math.hypot(D[v], D[v + 2]) < steady(I, D, unit)
 
 
 @compiled

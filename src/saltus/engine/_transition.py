@@ -13,12 +13,13 @@ from saltus.engine._variation import (
     NM,
     NZ,
     ONLY,
+    SIDED,
     SINCE,
     SKIP,
     UNTIL,
 )
 from saltus.engine._variation_flow import follow_step
-from saltus.engine._variation_inputs import remember, take_sample
+from saltus.engine._variation_inputs import remember, take_sample, take_sides
 
 
 @compiled
@@ -89,6 +90,10 @@ def transition(I, D, steps, events, statuses, Q):
                 code = plain_break(I, D, Q, steps, before, after, begin, I[L.Y])
                 if code != 0:
                     return code
+        if final > first:
+            middle = 0.5 * (first + final)
+            _load_step(I, D, steps, row, (middle - begin) / h)
+            take_sides(I, D, Q, middle, I[L.Y])
         _load_step(I, D, steps, row, part)
         if I[L.CONTROL_KIND] == L.SAMPLED and int(steps[row + L.S_SAMPLE]) != sample:
             take_sample(I, D, Q, begin, I[L.Y])
@@ -108,4 +113,5 @@ def transition(I, D, steps, events, statuses, Q):
             code = follow_step(I, D, Q, first, final - first)
             if code != 0:
                 return code
+            Q[SIDED] = 0
     return 0

@@ -6,10 +6,10 @@ controller; some have one more, for time.
 
 # Fields of Q: sizes, addresses, limits, then places in D.
 (
-    NZ, NP, NC, NM, NEVENT, DERIVATIVES, SLOPES, ONLY, BLIND, SKIP, STRUCK,
+    NZ, NP, NC, NM, NEVENT, DERIVATIVES, SLOPES, ONLY, BLIND, SKIP, STRUCK, SIDED,
     TABLEAU, PHI, STAGE, NEXT, KZ, CU, INPUTS, HELD, MEMORY, MEMORY_NEXT, MEMORY_BASE, DER, SLOPE, EXT, DTAU, FORCES,
     COEF_P, LIMIT_P, TIMES, TANGENT, RATE, RATE_AFTER, RESULT, SPARE, SINCE, UNTIL, KEPT, SPEC, Q_END,
-) = range(40)  # fmt: skip
+) = range(41)  # fmt: skip
 
 # Places of a controller's parameter: the break that it moves, how many numbers it is, and where they are.
 SPEC_WIDTH, MOST_PLACES = 6, 4

@@ -5,6 +5,7 @@ Controllers are compiled functions without derivatives; central differences of f
 
 from saltus._native import call_control, compiled, never_inline
 from saltus.engine import _layout as L
+from saltus.engine._flow import ABOVE, BELOW, INSIDE
 from saltus.engine._variation import (
     BLIND,
     CU,
@@ -20,6 +21,7 @@ from saltus.engine._variation import (
     NP,
     NZ,
     PHI,
+    SIDED,
     SPARE,
     SPEC,
     SPEC_WIDTH,
@@ -39,13 +41,21 @@ def weight(k):
 
 @compiled
 def _ask(I, D, Q, t, y):
-    """Ask the controller as the loop does, from the memory as it was, and clip."""
+    """Ask the controller as the loop does, from the memory as it was."""
     for m in range(Q[NM]):
         D[I[L.MEM] + m] = D[Q[MEMORY_BASE] + m]
     call_control(I[L.CONTROL], t, I, D, y, I[L.STATUS], I[L.MEM], I[L.P], I[L.DATA], I[L.PIECE], I[L.U], I[L.REQUEST])
+
+
+@compiled
+def _ask_and_clip(I, D, Q, t, y):
+    """The same, and clip; note on which side of their limits inputs are, unless SIDED says that this is given."""
+    _ask(I, D, Q, t, y)
     for i in range(I[L.NU]):
-        limit = D[I[L.LIMIT] + i]
-        D[I[L.U] + i] = min(max(D[I[L.U] + i], -limit), limit)
+        u, limit = D[I[L.U] + i], D[I[L.LIMIT] + i]
+        if Q[SIDED] == 0:
+            I[I[L.CUT] + i] = INSIDE if abs(u) < limit else (ABOVE if u > 0.0 else BELOW)
+        D[I[L.U] + i] = min(max(u, -limit), limit)
 
 
 @compiled
@@ -157,11 +167,11 @@ def control_matrix(I, D, Q, t, y):
             if coarse <= 1e-9 * fine or coarse <= 1e-12:
                 break
             step /= 16.0
-    _ask(I, D, Q, t, ys)
+    _ask_and_clip(I, D, Q, t, ys)
     for i in range(nu):
-        limit = D[I[L.LIMIT] + i]
-        if abs(D[I[L.U] + i]) >= limit:
-            sign = 1.0 if D[I[L.U] + i] > 0.0 else -1.0
+        side = I[I[L.CUT] + i]
+        if side != INSIDE:
+            sign = 1.0 if side == ABOVE else -1.0
             for c in range(columns):
                 inside = nx <= c < nx + n_p
                 D[Q[CU] + c * high + i] = sign * D[Q[LIMIT_P] + i * n_p + c - nx] if inside else 0.0
@@ -192,6 +202,22 @@ def change_of_inputs(I, D, Q, X, columns, out, memory):
 
 
 @compiled
+def take_sides(I, D, Q, t, y):
+    """Note on which side of their limits continuous inputs are, for all of a step that has its middle here.
+
+    Steps end where that changes. At their very ends rounding would tell, or the side of the next.
+    """
+    if I[L.CONTROL_KIND] == L.CONTINUOUS:
+        for m in range(Q[NM]):
+            D[Q[MEMORY_BASE] + m] = D[I[L.MEM] + m]
+        Q[SIDED] = 0
+        _ask_and_clip(I, D, Q, t, y)
+        Q[SIDED] = 1
+        for m in range(Q[NM]):
+            D[I[L.MEM] + m] = D[Q[MEMORY_BASE] + m]
+
+
+@compiled
 def take_sample(I, D, Q, t, y):
     """At a sample the inputs, and the memory, change with the state; they are held until the next."""
     never_inline()
@@ -207,4 +233,4 @@ def remember(I, D, Q, t, y):
     """Let the controller's memory go on as it did at a sample."""
     for m in range(Q[NM]):
         D[Q[MEMORY_BASE] + m] = D[I[L.MEM] + m]
-    _ask(I, D, Q, t, y)
+    _ask_and_clip(I, D, Q, t, y)
