@@ -106,14 +106,14 @@ def test_where_bouncing_ends_impulses_push_in_their_cones(suite):
 
 
 def test_a_run_that_no_law_lets_go_on_has_no_impulse_on_record(suite):
-    modes, runs = suite["modes"], suite["runs"].drawn("machine11", 10, 23, 3, sampled=False)
+    modes, runs = suite["modes"], suite["runs"].drawn("machine16", 20, 23, 3, sampled=False)
     batch = runs.make()
-    run = batch.run(4)
+    run = batch.run(9)
     assert run.status.name == "no_impulse"
     last = run.events[-1]
     assert set(last.impulse.values()) == {0.0}
     assert last.state_after == pytest.approx(last.state_before, abs=1e-14)
-    assert modes.compare(batch, 4, runs.pushes[4])[0] == []
+    assert modes.compare(batch, 9, runs.pushes[9])[0] == []
 
 
 def test_an_interrupted_verification_goes_on(suite, tmp_path):

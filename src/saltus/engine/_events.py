@@ -63,7 +63,7 @@ def end_guard(I, D, t, which):
 def land(I, D, t, h, s, which):
     """Re-step to the event and polish its time on the flow itself; returns the length, or < 0."""
     never_inline()
-    # a guard whose zero speeds have told is too small to say more of it
+    # a guard whose zero its rate has located is too small to polish it
     rate = slope_at(I, D, t, h, s, which) if I[I[L.SUSPECT] + which] != BY_SPEED else 0.0
     length, change, slid = s * h, 0.0, False
     last = math.inf

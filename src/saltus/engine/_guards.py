@@ -22,10 +22,10 @@ from saltus.engine._tableau import DENSE_ONLY, dense_at
 # What screening says instead of a number of suspects.
 NOT_A_NUMBER, TOO_LONG = -1, -2
 
-# What SUSPECT says of a guard: that it may be zero in the step, and that its zero was told by speeds.
+# What SUSPECT says of a guard: that it may be zero in the step, and that its rate was used to locate the zero.
 BY_VALUE, BY_SPEED = 1, 2
 
-# A flight no higher than so many times what a gap is known to is told by speeds.
+# The end of a flight no higher than so many times what a gap is known to is located by its rate.
 UNSEEN = 1000.0
 
 # Steps shorter than this are not cut for the sake of forces, s.
