@@ -3,7 +3,8 @@
 import json
 import shlex
 import signal
-import time
+import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from saltus.cli._train_told import TableProgress
 from saltus.control import Table
 from saltus.errors import InputError
-from saltus.optimize import Discounted, Sweep
+from saltus.optimize import Discounted, Sweep, _stoppable
 
 SMALL = ("train", "brachiator", "--grid", "8", "--sweeps", "4")
 
@@ -49,8 +50,12 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(call, tmp_path, monkeypat
     words = ("train", "brachiator", "--grid", "10", "--target", "0.55,0", "--target", "0.5,0")
     code, _, _ = call(*words, "--out", "whole")
     assert code == 0
-    seen = TableProgress.__call__
-    bars = []
+    seen, bars, heard = TableProgress.__call__, [], threading.Event()
+
+    class Stop(threading.Event):
+        def set(self):
+            super().set()
+            heard.set()
 
     def pressed(self, sweep):
         seen(self, sweep)
@@ -60,9 +65,10 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(call, tmp_path, monkeypat
         if sweep.number == 2 and len(bars) == 2:
             bars.append(None)
             signal.raise_signal(signal.SIGINT)
-            time.sleep(0.5)  # until it is heard
+            assert heard.wait(60)
 
     monkeypatch.setattr(TableProgress, "__call__", pressed)
+    monkeypatch.setattr(_stoppable, "threading", SimpleNamespace(Event=Stop, Thread=threading.Thread))
     code, _, err = call(*words, "--out", "part")
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
