@@ -4,6 +4,8 @@ import gc
 import json
 import os
 import signal
+import threading
+from types import SimpleNamespace
 
 import hypothesis
 import pytest
@@ -23,6 +25,27 @@ def interrupts_are_heard():
     """A shell that runs the tests in the background has them, and what they start, ignore Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def press_ctrl_c(monkeypatch):
+    """Press Ctrl-C from long work in a thread, and wait until the main thread has heard it."""
+    from saltus.optimize import _stoppable
+
+    heard = threading.Event()
+
+    class Stop(threading.Event):
+        def set(self):
+            super().set()
+            heard.set()
+
+    def press():
+        heard.clear()
+        signal.raise_signal(signal.SIGINT)
+        assert heard.wait(60)
+
+    monkeypatch.setattr(_stoppable, "threading", SimpleNamespace(Event=Stop, Thread=threading.Thread))
+    return press
 
 
 @pytest.fixture

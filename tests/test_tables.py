@@ -4,8 +4,6 @@ import ctypes
 import itertools
 import math
 import pickle
-import signal
-import time
 from dataclasses import asdict, replace
 
 import casadi as ca
@@ -229,7 +227,7 @@ def test_threads_make_no_difference(recipe):
 
 
 @RECIPE
-def test_a_table_in_two_goes_is_the_same(recipe, tmp_path):
+def test_a_table_in_two_goes_is_the_same(recipe, tmp_path, press_ctrl_c):
     """Broken off in the middle of a sweep, by a callback or by Ctrl-C."""
     whole = train_table(small(), recipe)
 
@@ -242,8 +240,7 @@ def test_a_table_in_two_goes_is_the_same(recipe, tmp_path):
     def press(sweep):
         if sweep.number == 1 and not pressed:
             pressed.append(True)
-            signal.raise_signal(signal.SIGINT)
-            time.sleep(0.5)  # until it is heard
+            press_ctrl_c()
 
     for k, progress in enumerate((stop, press)):
         path = tmp_path / f"{k}.npz"

@@ -2,9 +2,6 @@
 
 import json
 import shlex
-import signal
-import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +9,7 @@ import pytest
 from saltus.cli._train_told import TableProgress
 from saltus.control import Table
 from saltus.errors import InputError
-from saltus.optimize import Discounted, Sweep, _stoppable
+from saltus.optimize import Discounted, Sweep
 
 SMALL = ("train", "brachiator", "--grid", "8", "--sweeps", "4")
 
@@ -46,16 +43,11 @@ def test_tables_of_several_bars_and_hands(call, call_json, tmp_path):
     assert "m1 = 1.77705, and here m1 = 2" in err
 
 
-def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(call, tmp_path, monkeypatch):
+def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(call, tmp_path, monkeypatch, press_ctrl_c):
     words = ("train", "brachiator", "--grid", "10", "--target", "0.55,0", "--target", "0.5,0")
     code, _, _ = call(*words, "--out", "whole")
     assert code == 0
-    seen, bars, heard = TableProgress.__call__, [], threading.Event()
-
-    class Stop(threading.Event):
-        def set(self):
-            super().set()
-            heard.set()
+    seen, bars = TableProgress.__call__, []
 
     def pressed(self, sweep):
         seen(self, sweep)
@@ -64,11 +56,9 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(call, tmp_path, monkeypat
         # in the third sweep of the second table
         if sweep.number == 2 and len(bars) == 2:
             bars.append(None)
-            signal.raise_signal(signal.SIGINT)
-            assert heard.wait(60)
+            press_ctrl_c()
 
     monkeypatch.setattr(TableProgress, "__call__", pressed)
-    monkeypatch.setattr(_stoppable, "threading", SimpleNamespace(Event=Stop, Thread=threading.Thread))
     code, _, err = call(*words, "--out", "part")
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
