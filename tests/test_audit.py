@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from saltus.engine import _layout as L
 from saltus.engine._audit import _sizes, energy_limit
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Floating, Mechanism, Prismatic
+from saltus.mechanism import Floating, Mechanism, Prismatic, Revolute
 
 
 def swing(**options):
@@ -43,6 +44,20 @@ def test_an_absolute_tolerance_that_allows_anything_excuses_nothing():
     energy = run.check()["energy balance"]
     assert np.isfinite(energy.limit)
     assert not energy.ok
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-3, 1e-6), (1e-6, 1e-9), (1e3, 1e6)])
+@pytest.mark.parametrize("atol", [1e-6, 1e-12])
+def test_a_wrong_run_fails_in_any_unit_of_length_and_mass(length, mass, atol):
+    """A pendulum of micrometres has 1e-14 J: an absolute tolerance of the work, in J, excuses nothing there."""
+    m = Mechanism("any_size")
+    m.gravity = m.parameter("g", 9.81, "m/s^2")
+    arm, weight = m.parameter("arm", length, "m", positive=True), m.parameter("weight", mass, "kg", positive=True)
+    upper = m.body("upper", Revolute("q1"), mass=weight, inertia=0.0, com=(0, -arm))
+    m.body("lower", Revolute("q2", at=(0, -arm)), parent=upper, mass=weight, inertia=0.0, com=(0, -arm))
+    run = simulate(HybridSystem(m), {"q1": 2.0}, until=20 * math.sqrt(length), rtol=3e-3, atol=atol)
+    assert np.ptp(run.mesh.kinetic + run.mesh.potential) > 0.5 * mass * 9.81 * length
+    assert not run.check()["energy balance"].ok
 
 
 def test_the_limit_grows_at_most_as_the_root_of_the_number_of_steps():
