@@ -12,6 +12,7 @@ from scipy.special import ellipj, ellipk
 
 from saltus import robots, simulate, simulate_many
 from saltus.contact import GroundPoint, plastic
+from saltus.control import Compiled
 from saltus.engine import _layout as L
 from saltus.engine._audit import _sizes, energy_limit
 from saltus.errors import InputError
@@ -197,6 +198,30 @@ def test_a_chaotic_motion_is_not_predictable(coarse):
     assert "not predictable beyond t = " in str(estimate)
     assert estimate.relative > 1.0
     assert swing(until=5.0).error_estimate().predictable_until is None
+
+
+def _push(t, x, status, memory, p, data, piece, u, request):
+    u[0] = 100.0 * math.exp(-(((t - data[0]) / data[1]) ** 2))
+    return 0
+
+
+@pytest.mark.parametrize("start", [0.0, 100.0])
+@pytest.mark.parametrize("rtol", [1e-3, 1e-10])
+def test_a_short_push_that_a_long_step_goes_over_is_noticed(start, rtol):
+    """Where nothing else moves, steps are seconds long, and every method goes over a push of 10 ms."""
+    m = Mechanism("cart")
+    m.gravity = 0
+    m.body("body", Prismatic("x"), mass=1.0)
+    m.actuator("push", "x", limit=1e3)
+    run = simulate(
+        HybridSystem(m), {"dx": 1.0}, start=start, until=start + 10, rtol=rtol,
+        controller=Compiled(_push, (start + 5.0, 0.01)),
+    )  # fmt: skip
+    gained = 100.0 * 0.01 * math.sqrt(math.pi)
+    assert run.final["dx"] == pytest.approx(1.0)  # it went over it
+    assert run.error_estimate()["dx"] >= gained
+    assert run.error_estimate()["x"] >= 5.0 * gained
+    assert not run.check(deep=True).ok
 
 
 def test_a_run_that_ends_otherwise_has_no_estimate():
