@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +12,12 @@ from scipy.special import ellipj, ellipk
 
 from saltus import robots, simulate, simulate_many
 from saltus.contact import GroundPoint, plastic
+from saltus.control import Compiled
 from saltus.engine import _layout as L
 from saltus.engine._audit import _sizes, energy_limit
 from saltus.errors import InputError
 from saltus.hybrid import HybridSystem
-from saltus.mechanism import Floating, Mechanism, Prismatic
+from saltus.mechanism import Floating, Mechanism, Prismatic, Revolute
 
 
 def swing(**options):
@@ -43,6 +45,20 @@ def test_an_absolute_tolerance_that_allows_anything_excuses_nothing():
     energy = run.check()["energy balance"]
     assert np.isfinite(energy.limit)
     assert not energy.ok
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-3, 1e-6), (1e-6, 1e-9), (1e3, 1e6)])
+@pytest.mark.parametrize("atol", [1e-6, 1e-12])
+def test_a_wrong_run_fails_in_any_unit_of_length_and_mass(length, mass, atol):
+    """A pendulum of micrometres has 1e-14 J: an absolute tolerance of the work, in J, excuses nothing there."""
+    m = Mechanism("any_size")
+    m.gravity = m.parameter("g", 9.81, "m/s^2")
+    arm, weight = m.parameter("arm", length, "m", positive=True), m.parameter("weight", mass, "kg", positive=True)
+    upper = m.body("upper", Revolute("q1"), mass=weight, inertia=0.0, com=(0, -arm))
+    m.body("lower", Revolute("q2", at=(0, -arm)), parent=upper, mass=weight, inertia=0.0, com=(0, -arm))
+    run = simulate(HybridSystem(m), {"q1": 2.0}, until=20 * math.sqrt(length), rtol=3e-3, atol=atol)
+    assert np.ptp(run.mesh.kinetic + run.mesh.potential) > 0.5 * mass * 9.81 * length
+    assert not run.check()["energy balance"].ok
 
 
 def test_the_limit_grows_at_most_as_the_root_of_the_number_of_steps():
@@ -182,6 +198,30 @@ def test_a_chaotic_motion_is_not_predictable(coarse):
     assert "not predictable beyond t = " in str(estimate)
     assert estimate.relative > 1.0
     assert swing(until=5.0).error_estimate().predictable_until is None
+
+
+def _push(t, x, status, memory, p, data, piece, u, request):
+    u[0] = 100.0 * math.exp(-(((t - data[0]) / data[1]) ** 2))
+    return 0
+
+
+@pytest.mark.parametrize("start", [0.0, 100.0])
+@pytest.mark.parametrize("rtol", [1e-3, 1e-10])
+def test_a_short_push_that_a_long_step_goes_over_is_noticed(start, rtol):
+    """Where nothing else moves, steps are seconds long, and every method goes over a push of 10 ms."""
+    m = Mechanism("cart")
+    m.gravity = 0
+    m.body("body", Prismatic("x"), mass=1.0)
+    m.actuator("push", "x", limit=1e3)
+    run = simulate(
+        HybridSystem(m), {"dx": 1.0}, start=start, until=start + 10, rtol=rtol,
+        controller=Compiled(_push, (start + 5.0, 0.01)),
+    )  # fmt: skip
+    gained = 100.0 * 0.01 * math.sqrt(math.pi)
+    assert run.final["dx"] == pytest.approx(1.0)  # it went over it
+    assert run.error_estimate()["dx"] >= gained
+    assert run.error_estimate()["x"] >= 5.0 * gained
+    assert not run.check(deep=True).ok
 
 
 def test_a_run_that_ends_otherwise_has_no_estimate():

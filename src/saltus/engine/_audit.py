@@ -136,9 +136,11 @@ def energy_limit(steps: Any, scale: Any, largest: Any, slope: Any, pushed: Any, 
     pushed
         The largest product of inputs and coordinates, J, whose rounding is work that nobody counts.
     """
-    walk, slope = np.sqrt(1.0 + steps), np.maximum(1.0, slope)  # work and losses have an error of their own
-    promised = STEADY * walk * (rtol * scale + atol * slope)
-    most = PART * scale + STEADY * walk * min(atol, ALWAYS) * slope
+    walk = np.sqrt(1.0 + steps)
+    promised = STEADY * walk * (rtol * scale + atol * np.maximum(1.0, slope))  # work has an error of its own, in J
+    # 1 J for an absolute error of one, and less where the robot has nothing as large: it may be of micrometres
+    small = np.minimum(np.maximum(1.0, slope), slope + pushed)
+    most = PART * scale + STEADY * walk * min(atol, ALWAYS) * small
     return np.minimum(promised, most) + ROUNDINGS * walk * EPSILON * (largest + scale + pushed) + RESTING
 
 

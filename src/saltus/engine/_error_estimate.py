@@ -34,6 +34,7 @@ SMALLEST_RANGE = 1e-4
 # Steps that a reference may take: some, and so many times those of the run.
 FEW, MANY = 10_000, 500
 
+# So many steps of a reference, at least, see what a longer one may step over: a short push, a short visit to a guard.
 _GRID = 1000
 
 
@@ -79,7 +80,7 @@ class ErrorEstimate:
         return "\n".join(lines)
 
 
-def again(run: Trajectory, rtol: float, method: str, *, window: Any = None) -> Trajectory:
+def again(run: Trajectory, rtol: float, method: str, *, window: Any = None, max_step: float = np.inf) -> Trajectory:
     """The same run at another tolerance, or a window of it: the state and time it begins with, its end and grips."""
     from saltus.engine._simulate import simulate
 
@@ -89,7 +90,7 @@ def again(run: Trajectory, rtol: float, method: str, *, window: Any = None) -> T
     I, D = run.integers, run.doubles
     return simulate(
         run.system, state, start=start, until=end, controller=run.controller, mode=mode, rtol=rtol,
-        atol=ratio * rtol, method=method, energy_tolerance=np.inf, max_step=float(D[L.H_MAX]),
+        atol=ratio * rtol, method=method, energy_tolerance=np.inf, max_step=min(max_step, float(D[L.H_MAX])),
         max_steps=FEW + MANY * run.steps, max_events=int(I[L.MAXEVENT]), raise_errors=False,
     )  # fmt: skip
 
@@ -115,10 +116,12 @@ def error_estimate(run: Trajectory) -> ErrorEstimate:
 def _references(run: Trajectory) -> Iterator[tuple[Trajectory, Trajectory]]:
     """Pairs of runs by another method, the second of each ten times as tight; the last pair is the tightest."""
     method = other_method(run.method)
+    longest = (run.end_time - run.start_time) / _GRID or np.inf
     first = max(TIGHTEST, min(TIGHT, TIGHTER * run.rtol))
     for rtol in dict.fromkeys((first, max(TIGHTEST, min(first, 10 * TIGHTEST)))):
         tighter = max(TIGHTEST, 0.1 * rtol)
-        yield again(run, rtol, method), again(run, tighter, method if tighter < rtol else run.method)
+        better = again(run, tighter, method if tighter < rtol else run.method, max_step=longest)
+        yield again(run, rtol, method, max_step=longest), better
 
 
 def _resolves(run: Trajectory, second: Trajectory, third: Trajectory) -> bool:
