@@ -224,6 +224,20 @@ def test_a_short_push_that_a_long_step_goes_over_is_noticed(start, rtol):
     assert not run.check(deep=True).ok
 
 
+def test_a_motion_is_predictable_as_far_as_the_tightest_runs_agree():
+    """However wrong the run is: looser references part earlier, and need not be better to tell how wrong it is."""
+    given, until = {"theta1": 2.5, "theta2": 1.0}, 20.0
+    run = simulate(robots.double_pendulum(), given, until=until, rtol=1e-2, atol=1e-5)
+    one, other = (
+        simulate(robots.double_pendulum(), given, until=until, rtol=tight, atol=1e-3 * tight, method="dop853")
+        for tight in (1e-13, 1e-14)
+    )
+    times = np.linspace(0, until, 1000)
+    apart = np.abs(one.at(times) - other.at(times))[:, :2] / np.ptp(other.at(times), axis=0)[:2]
+    parted = times[np.flatnonzero(apart.max(axis=1) > 0.1)[0]]
+    assert run.error_estimate().predictable_until == pytest.approx(parted, abs=2.0)
+
+
 def test_a_run_that_ends_otherwise_has_no_estimate():
     hopper = robots.hopper().with_guards(height_Q="terminal")
     run = simulate(hopper, controller=hopper.profiles["paper"].controller, until=1.0)

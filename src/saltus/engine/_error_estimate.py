@@ -106,8 +106,10 @@ def error_estimate(run: Trajectory) -> ErrorEstimate:
         raise InputError(f"a run that ended as {run.status.name} has no end state whose error could be estimated")
     estimates = []
     for second, third in _references(run):
-        estimates.append(_compare(run, second, third))
-        if not estimates[-1].reason and _resolves(run, second, third):
+        one = _compare(run, second, third)
+        estimates.append(one)
+        # references that part say nothing of how far tighter ones would agree
+        if not one.reason and one.predictable_until is None and _resolves(run, second, third):
             break
     # where the tightest tolerances lead nowhere, those before them say more
     return next((estimate for estimate in reversed(estimates) if not estimate.reason), estimates[-1])
