@@ -1,5 +1,6 @@
 """What a run leaves behind travels: pickled, copied, sent to other processes, and read there as here."""
 
+import collections
 import copy
 import multiprocessing
 import pickle
@@ -8,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import travellers
+import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,6 +123,34 @@ def test_failed_and_interrupted_runs_keep_what_they_carry():
         assert type(there) is kind
         assert str(there) == "no further"
         same(run, there.batch if kind is BatchInterrupted else there.run)
+
+
+class Wordless(Exception):
+    """An error that cannot say what it is."""
+
+    def __repr__(self):
+        raise ValueError("no words")
+
+
+def test_an_error_that_cannot_be_shown_is_a_failed_run_like_others():
+    def law(t, state, mode, memory):
+        raise Wordless
+
+    with pytest.raises(RunFailed, match="Wordless, which fails to say what it is") as failed:
+        travellers.one_run(controller=law)
+    assert isinstance(failed.value.__cause__, Wordless)
+    assert failed.value.run == copy.copy(failed.value.run)
+    batch = saltus.simulate_many(saltus.robots.pendulum(), {"theta": [0.1, 0.2]}, controllers=law, until=0.1)
+    assert "Wordless" in batch.reasons[1]
+    assert pickle.loads(pickle.dumps(batch)).reasons == batch.reasons
+
+
+def test_a_copy_of_a_failure_keeps_its_run_also_where_that_cannot_be_sent():
+    with pytest.raises(RunFailed) as failed:
+        locked()
+    assert copy.copy(failed.value).run is failed.value.run
+    assert copy.deepcopy(failed.value).run == failed.value.run
+    assert copy.deepcopy(failed.value) == failed.value == copy.copy(failed.value)
 
 
 # -- every kind of result, every way ----------------------------------------------------------------
@@ -359,6 +389,70 @@ def test_what_differs_is_not_the_same(one, two):
     assert not content.same(one, two)
     assert content.same(one, one)
     assert content.same(copy.deepcopy(two), two)
+
+
+class Odd:
+    """Holds something whose ``==`` does not answer with yes or no, or fails."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+class Fails(Odd):
+    def __eq__(self, other):
+        raise OSError("not now")
+
+    __hash__ = None
+
+
+class Slot:
+    __slots__ = ("gain",)
+
+
+class SlotAndMore(Slot):
+    def __init__(self, gain):
+        self.gain = gain
+
+
+class Named(list):
+    """A list with something of its own."""
+
+
+def named(name):
+    made = Named([1])
+    made.name = name
+    return made
+
+
+def of_globals(gain):
+    """A function that reads a global."""
+    scope = {"GAIN": gain, "other": gain}
+    exec("def law():\n    return (lambda: GAIN)()", scope)
+    return scope["law"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: Odd(xarray.DataArray([k, 2.0])), lambda k: Odd(xarray.Dataset({"a": ("t", [k, 2.0])})),
+        lambda k: Odd(collections.deque([np.array([k, 1.0])])),
+        lambda k: Odd(pytest.importorskip("pandas").Series([k])),
+        lambda k: Odd(pytest.importorskip("pandas").DataFrame({"a": [k, np.nan]})), SlotAndMore, of_globals, named,
+        lambda k: np.ma.array([1.0, 2.0], mask=[k == 1.0, False]),
+    ],
+)  # fmt: skip
+def test_whatever_a_user_s_own_things_hold_they_are_compared(make):
+    assert content.same(make(1.0), make(1.0))
+    assert not content.same(make(1.0), make(2.0))
+
+
+def test_things_that_fail_to_compare_are_compared_by_what_they_hold(tmp_path):
+    assert content.same(Fails(1), Fails(1))
+    assert not content.same(Fails(1), Fails(2))
+    (tmp_path / "a").write_text("")
+    (tmp_path / "b").write_text("")
+    with (tmp_path / "a").open() as first, (tmp_path / "b").open() as second:
+        assert not content.same(first, second)
 
 
 def test_nan_is_nan_whatever_its_bits():

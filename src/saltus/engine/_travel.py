@@ -12,7 +12,7 @@ from saltus.engine import _layout as L
 from saltus.engine._control import Control
 from saltus.engine._program import arenas
 from saltus.engine._trajectory import Trajectory
-from saltus.errors import SaltusError
+from saltus.errors import SaltusError, words
 from saltus.hybrid import HybridSystem
 from saltus.registry import PluginPaths
 
@@ -47,7 +47,7 @@ def content(run: Trajectory) -> dict[str, Any]:
     failure = run.control.failure
     return {name: getattr(run, name) for name in _FIELDS} | {
         "integers": integers, "doubles": doubles, "controller": run.controller,
-        "failure": None if failure is None else repr(failure),
+        "failure": None if failure is None else words(failure),
     }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def portable(failure: BaseException | None) -> BaseException | None:
     try:
         pickle.loads(pickle.dumps(failure))
     except Exception:  # noqa: BLE001 - an error of somebody's own may fail in any way
-        return RemoteError(repr(failure))
+        return RemoteError(words(failure))
     return failure
 
 
