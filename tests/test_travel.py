@@ -4,6 +4,8 @@ import collections
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -258,6 +260,82 @@ def test_every_robot_with_every_controller_runs_elsewhere_as_here(through, pairs
     for name, run in pairs.items():
         assert arrived[name] == again[name] == run, name
         assert content.same(read[name], travellers.read(run)), name
+
+
+# -- scripts -------------------------------------------------------------------------------------------
+
+WRITES = """
+import pickle, sys
+import saltus
+
+GAIN = 2.0
+
+def law(t, state, mode, memory):
+    return -GAIN * state["theta"]
+
+class Law:
+    def __call__(self, t, state, mode, memory):
+        return law(t, state, mode, memory)
+
+class Late(Exception):
+    pass
+
+def late(t, state, mode, memory):
+    raise Late("too late")
+
+robot, things = saltus.robots.pendulum(), []
+for controller in (law, Law(), Law().__call__):
+    things.append(saltus.simulate(robot, {"theta": 0.3}, controller=controller, until=0.1))
+    assert pickle.loads(pickle.dumps(things[-1])) == things[-1]
+assert pickle.loads(pickle.dumps(things[0])).controller is law
+things.append(saltus.simulate_many(robot, {"theta": [0.1, 0.3]}, controllers=late, until=0.1))
+try:
+    saltus.simulate(robot, controller=late, until=0.1)
+except saltus.errors.RunFailed as error:
+    things.append(error)
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(things, file)
+"""
+
+READS = """
+import pickle, sys
+import numpy as np
+import saltus
+
+def law(t, state, mode, memory):
+    return 100.0
+
+with open(sys.argv[1], "rb") as file:
+    *runs, batch, error = pickle.load(file)
+for run in runs:
+    assert run.check()
+    assert run.everything_at([0.05]).inputs.shape == (1, 1)
+    again = saltus.simulate(run.system, {"theta": 0.3}, controller=run.controller, until=0.1)
+    np.testing.assert_array_equal(again.x, run.x)
+assert "too late" in batch.reasons[0], batch.reasons
+assert error.run.status.name == "controller_failed", error
+assert "too late" in str(error)
+"""
+
+
+def test_what_a_script_defines_is_read_by_another_that_defines_something_else(tmp_path):
+    for name, text in (("writes", WRITES), ("reads", READS)):
+        (tmp_path / name).mkdir()
+        script = tmp_path / name / f"{name}.py"
+        script.write_text(text)
+        command = [sys.executable, str(script), str(tmp_path / "things")]
+        done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_shallow_copy_of_a_batch_is_the_batch():
+    def law(t, state, mode, memory):
+        raise ValueError("no")
+
+    batch = saltus.simulate_many(saltus.robots.pendulum(), {"theta": [0.1]}, controllers=law, until=0.1)
+    assert copy.copy(batch) == batch == copy.deepcopy(batch)
+    assert copy.copy(batch).errors[0] is batch.errors[0]
+    assert isinstance(copy.deepcopy(batch).errors[0], ValueError)
 
 
 # -- what cannot travel says so ------------------------------------------------------------------------

@@ -75,8 +75,8 @@ def _received(kind: type[BaseException], message: str, sent: dict[str, bytes | s
     return _remade(kind, "; ".join([message, *lost]), carried)
 
 
-def _remade(kind: type[BaseException], message: str, carried: Mapping[str, Any]) -> BaseException:
-    made = kind.__new__(kind, message)
+def _remade(kind: type[Any], message: str, carried: Mapping[str, Any]) -> Any:
+    made: Any = kind.__new__(kind, message)
     made.__dict__.update(carried)
     return made
 

@@ -51,6 +51,11 @@ class Batch:
         state = {"plugins": PluginPaths()} | {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"errors": {run: portable(error) for run, error in self.errors.items()}}
 
+    def __copy__(self) -> Batch:
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: value for name, value in state.items() if name != "plugins"})
 
