@@ -252,6 +252,25 @@ def test_variables_that_are_set_to_nothing_are_not_set(monkeypatch):
     assert cache_folder().parent in (Path.home() / ".cache", Path.home() / "Library" / "Caches")
 
 
+@pytest.mark.parametrize("relative", ["cache", "./cache", "~/cache", "."])
+def test_a_relative_folder_of_all_caches_is_ignored(relative, monkeypatch, tmp_path):
+    """Otherwise machine code would come from whatever folder one works in."""
+    monkeypatch.setattr(_cache.sys, "platform", "linux")
+    monkeypatch.delenv("SALTUS_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", relative)
+    assert cache_folder() == Path.home() / ".cache" / "saltus"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "saltus"
+
+
+def test_a_home_that_is_set_to_nothing_is_not_set(monkeypatch):
+    pwd = pytest.importorskip("pwd")
+    monkeypatch.setattr(_cache.sys, "platform", "linux")
+    for name in ("SALTUS_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(name, "")
+    assert cache_folder() == Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "saltus"
+
+
 @pytest.mark.parametrize(
     ("system", "place"),
     [

@@ -186,6 +186,12 @@ def test_long_files_and_those_without_end_are_refused(tmp_path, monkeypatch):
                 load_record(path, KIND)
 
 
+def test_an_archive_without_end_is_not_read_to_its_end(tmp_path):
+    for path in (Path("/dev/zero"), tmp_path):
+        if path.exists():
+            refused_in_little_room(path, "it is no plain file")
+
+
 @pytest.mark.parametrize(
     ("content", "match"),
     [
@@ -254,6 +260,19 @@ BOMB = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><
 def test_robots_that_are_too_much_are_refused(read, text, match):
     with pytest.raises(InputError, match=match):
         read(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "utf-16", "latin-1", "no-such-encoding"])
+def test_a_robot_is_the_text_whatever_encoding_it_says_it_had(encoding):
+    text = urdf(1).replace('"joint0"', '"kn\N{LATIN SMALL LETTER I WITH DIAERESIS}"')
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>' + text
+    assert list(saltus.read_urdf(declared).coordinates) == list(saltus.read_urdf(text).coordinates)
+
+
+@pytest.mark.parametrize("read", [saltus.read_urdf, saltus.lint_urdf])
+def test_a_name_that_no_file_can_have_is_refused(read):
+    with pytest.raises(InputError, match="cannot read URDF file"):
+        read("a\0b.urdf")
 
 
 def test_long_robots_and_tables_are_refused(tmp_path, monkeypatch):

@@ -1,13 +1,17 @@
 """What a run leaves behind travels: pickled, copied, sent to other processes, and read there as here."""
 
+import collections
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import travellers
+import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,6 +127,34 @@ def test_failed_and_interrupted_runs_keep_what_they_carry():
         same(run, there.batch if kind is BatchInterrupted else there.run)
 
 
+class Wordless(Exception):
+    """An error that cannot say what it is."""
+
+    def __repr__(self):
+        raise ValueError("no words")
+
+
+def test_an_error_that_cannot_be_shown_is_a_failed_run_like_others():
+    def law(t, state, mode, memory):
+        raise Wordless
+
+    with pytest.raises(RunFailed, match="Wordless, which fails to say what it is") as failed:
+        travellers.one_run(controller=law)
+    assert isinstance(failed.value.__cause__, Wordless)
+    assert failed.value.run == copy.copy(failed.value.run)
+    batch = saltus.simulate_many(saltus.robots.pendulum(), {"theta": [0.1, 0.2]}, controllers=law, until=0.1)
+    assert "Wordless" in batch.reasons[1]
+    assert pickle.loads(pickle.dumps(batch)).reasons == batch.reasons
+
+
+def test_a_copy_of_a_failure_keeps_its_run_also_where_that_cannot_be_sent():
+    with pytest.raises(RunFailed) as failed:
+        locked()
+    assert copy.copy(failed.value).run is failed.value.run
+    assert copy.deepcopy(failed.value).run == failed.value.run
+    assert copy.deepcopy(failed.value) == failed.value == copy.copy(failed.value)
+
+
 # -- every kind of result, every way ----------------------------------------------------------------
 
 
@@ -228,6 +260,82 @@ def test_every_robot_with_every_controller_runs_elsewhere_as_here(through, pairs
     for name, run in pairs.items():
         assert arrived[name] == again[name] == run, name
         assert content.same(read[name], travellers.read(run)), name
+
+
+# -- scripts -------------------------------------------------------------------------------------------
+
+WRITES = """
+import pickle, sys
+import saltus
+
+GAIN = 2.0
+
+def law(t, state, mode, memory):
+    return -GAIN * state["theta"]
+
+class Law:
+    def __call__(self, t, state, mode, memory):
+        return law(t, state, mode, memory)
+
+class Late(Exception):
+    pass
+
+def late(t, state, mode, memory):
+    raise Late("too late")
+
+robot, things = saltus.robots.pendulum(), []
+for controller in (law, Law(), Law().__call__):
+    things.append(saltus.simulate(robot, {"theta": 0.3}, controller=controller, until=0.1))
+    assert pickle.loads(pickle.dumps(things[-1])) == things[-1]
+assert pickle.loads(pickle.dumps(things[0])).controller is law
+things.append(saltus.simulate_many(robot, {"theta": [0.1, 0.3]}, controllers=late, until=0.1))
+try:
+    saltus.simulate(robot, controller=late, until=0.1)
+except saltus.errors.RunFailed as error:
+    things.append(error)
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(things, file)
+"""
+
+READS = """
+import pickle, sys
+import numpy as np
+import saltus
+
+def law(t, state, mode, memory):
+    return 100.0
+
+with open(sys.argv[1], "rb") as file:
+    *runs, batch, error = pickle.load(file)
+for run in runs:
+    assert run.check()
+    assert run.everything_at([0.05]).inputs.shape == (1, 1)
+    again = saltus.simulate(run.system, {"theta": 0.3}, controller=run.controller, until=0.1)
+    np.testing.assert_array_equal(again.x, run.x)
+assert "too late" in batch.reasons[0], batch.reasons
+assert error.run.status.name == "controller_failed", error
+assert "too late" in str(error)
+"""
+
+
+def test_what_a_script_defines_is_read_by_another_that_defines_something_else(tmp_path):
+    for name, text in (("writes", WRITES), ("reads", READS)):
+        (tmp_path / name).mkdir()
+        script = tmp_path / name / f"{name}.py"
+        script.write_text(text)
+        command = [sys.executable, str(script), str(tmp_path / "things")]
+        done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_shallow_copy_of_a_batch_is_the_batch():
+    def law(t, state, mode, memory):
+        raise ValueError("no")
+
+    batch = saltus.simulate_many(saltus.robots.pendulum(), {"theta": [0.1]}, controllers=law, until=0.1)
+    assert copy.copy(batch) == batch == copy.deepcopy(batch)
+    assert copy.copy(batch).errors[0] is batch.errors[0]
+    assert isinstance(copy.deepcopy(batch).errors[0], ValueError)
 
 
 # -- what cannot travel says so ------------------------------------------------------------------------
@@ -359,6 +467,70 @@ def test_what_differs_is_not_the_same(one, two):
     assert not content.same(one, two)
     assert content.same(one, one)
     assert content.same(copy.deepcopy(two), two)
+
+
+class Odd:
+    """Holds something whose ``==`` does not answer with yes or no, or fails."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+class Fails(Odd):
+    def __eq__(self, other):
+        raise OSError("not now")
+
+    __hash__ = None
+
+
+class Slot:
+    __slots__ = ("gain",)
+
+
+class SlotAndMore(Slot):
+    def __init__(self, gain):
+        self.gain = gain
+
+
+class Named(list):
+    """A list with something of its own."""
+
+
+def named(name):
+    made = Named([1])
+    made.name = name
+    return made
+
+
+def of_globals(gain):
+    """A function that reads a global."""
+    scope = {"GAIN": gain, "other": gain}
+    exec("def law():\n    return (lambda: GAIN)()", scope)
+    return scope["law"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: Odd(xarray.DataArray([k, 2.0])), lambda k: Odd(xarray.Dataset({"a": ("t", [k, 2.0])})),
+        lambda k: Odd(collections.deque([np.array([k, 1.0])])),
+        lambda k: Odd(pytest.importorskip("pandas").Series([k])),
+        lambda k: Odd(pytest.importorskip("pandas").DataFrame({"a": [k, np.nan]})), SlotAndMore, of_globals, named,
+        lambda k: np.ma.array([1.0, 2.0], mask=[k == 1.0, False]),
+    ],
+)  # fmt: skip
+def test_whatever_a_user_s_own_things_hold_they_are_compared(make):
+    assert content.same(make(1.0), make(1.0))
+    assert not content.same(make(1.0), make(2.0))
+
+
+def test_things_that_fail_to_compare_are_compared_by_what_they_hold(tmp_path):
+    assert content.same(Fails(1), Fails(1))
+    assert not content.same(Fails(1), Fails(2))
+    (tmp_path / "a").write_text("")
+    (tmp_path / "b").write_text("")
+    with (tmp_path / "a").open() as first, (tmp_path / "b").open() as second:
+        assert not content.same(first, second)
 
 
 def test_nan_is_nan_whatever_its_bits():

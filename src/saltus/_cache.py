@@ -65,10 +65,23 @@ def _chosen_folder() -> Path:
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home())
     elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
+        base = _home() / "Library" / "Caches"
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        # whoever defined the variable says that a relative one is not valid, and is ignored
+        named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        base = named if named.is_absolute() else _home() / ".cache"
     return base / "saltus"
+
+
+def _home() -> Path:
+    if os.environ.get("HOME") != "":
+        return Path.home()
+    import pwd
+
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        raise RuntimeError("Could not determine home directory.") from None
 
 
 def _make(folder: Path) -> None:

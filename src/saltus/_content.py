@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -82,7 +83,8 @@ class _Comparison:
 
     def _same(self, one: Any, two: Any) -> bool:
         if isinstance(one, (float, complex, np.generic, np.ndarray)):
-            return _same_numbers(np.asarray(one), np.asarray(two), self)
+            masks = _masks(one), _masks(two)
+            return self.same(*masks) and _same_numbers(np.asarray(one), np.asarray(two), self)
         casadi = sys.modules.get("casadi")  # where it was not loaded there is nothing of it
         if casadi is not None and isinstance(one, casadi.SX):
             self.ones.append(one)
@@ -90,6 +92,8 @@ class _Comparison:
             return True
         if casadi is not None and isinstance(one, (casadi.DM, casadi.Function)):
             return bool(one.serialize() == two.serialize())
+        if isinstance(one, (list, tuple, dict)) and not self.same(_own(one), _own(two)):
+            return False
         if isinstance(one, Mapping):
             return one.keys() == two.keys() and all(self.same(one[key], two[key]) for key in one)
         if isinstance(one, (list, tuple)):
@@ -103,16 +107,23 @@ class _Comparison:
             return all(self.same(getattr(one, name), getattr(two, name)) for name in names)
         if type(one).__eq__ is object.__eq__ and not isinstance(one, (type, BuiltinFunctionType)):
             return self._same_state(one, two)
-        return bool(one == two)
+        return self._same_as_they_say(one, two)
+
+    def _same_as_they_say(self, one: Any, two: Any) -> bool:
+        """What ``==`` says, or their state where it says neither yes nor no, as tables and queues of arrays do."""
+        try:
+            answer = one == two
+        except Exception:  # noqa: BLE001 - things of a user's own may fail in any way
+            answer = None
+        return bool(answer) if isinstance(answer, (bool, np.bool_)) else self._same_state(one, two)
 
     def _same_state(self, one: Any, two: Any) -> bool:
-        """Whether two things that know no equality of their own consist of the same."""
-        if hasattr(one, "__dict__"):
-            return self.same(vars(one), vars(two))
+        """Whether two things consist of the same, as pickle would take them apart."""
         try:
-            return self.same(one.__reduce_ex__(4), two.__reduce_ex__(4))
-        except TypeError:  # a lock, an open file
+            states = _state(one), _state(two)
+        except Exception:  # noqa: BLE001 - a lock, an open file: what they are cannot be known
             return False
+        return self.same(*states)
 
     def _same_by(self, one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
         return all(map(self.same, one, two))
@@ -121,7 +132,8 @@ class _Comparison:
 def _parts(thing: Any) -> tuple[Any, ...]:
     """What a function, a method or an error consists of."""
     if isinstance(thing, FunctionType):
-        return thing.__code__, thing.__defaults__, thing.__kwdefaults__, thing.__closure__
+        read = {name: thing.__globals__[name] for name in _reads(thing.__code__) if name in thing.__globals__}
+        return thing.__code__, thing.__defaults__, thing.__kwdefaults__, thing.__closure__, read
     if isinstance(thing, CellType):
         try:
             return (thing.cell_contents,)
@@ -134,6 +146,34 @@ def _parts(thing: Any) -> tuple[Any, ...]:
     if isinstance(thing, BaseException):
         return thing.args, vars(thing)
     return (thing.py_func,)
+
+
+def _reads(code: CodeType) -> Iterator[str]:
+    """Names that a function, or one inside it, reads outside of it."""
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            yield step.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _reads(constant)
+
+
+def _own(thing: Any) -> Any:
+    """What a list, a tuple or a dictionary of a user's own kind has beside its elements."""
+    return getattr(thing, "__dict__", None)
+
+
+def _masks(thing: Any) -> Any:
+    """Which numbers of an array do not count, where it can say so."""
+    return np.ma.getmaskarray(thing) if isinstance(thing, np.ma.MaskedArray) else None  # type: ignore[no-untyped-call]
+
+
+def _state(thing: Any) -> Any:
+    """How pickle would take a thing apart: what it would be called with, its state and its elements."""
+    state = thing.__reduce_ex__(4)
+    if isinstance(state, str):
+        return state
+    return tuple(list(part) if isinstance(part, Iterator) else part for part in state)
 
 
 def _same_numbers(one: np.ndarray, two: np.ndarray, comparison: _Comparison) -> bool:

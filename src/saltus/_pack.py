@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copyreg
+import hashlib
 import io
 import pickle
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import cloudpickle
 
 from saltus._content import stream
-from saltus.errors import NotSendable, SaltusError
+from saltus._reading import read_bytes
+from saltus.errors import InputError, NotSendable, SaltusError
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,42 @@ def unpack(packed: Packed, anchor: Any = None) -> Any:
 
 
 def sendable(thing: Any, what: str) -> Any:
-    """A thing that pickle can send: itself, or packed, where functions and classes of a user's own go by value."""
+    """A thing that pickle can send: itself, or packed, where functions and classes of a user's own go by value.
+
+    Names of the script that runs go along with their values: another script has others.
+    """
     try:
-        pickle.dumps(thing)
+        by_name = pickle.dumps(thing)
     except Exception:  # noqa: BLE001 - things of a user's own may fail in any way
-        return _OnItsWay(pack(thing, what))
-    return thing
+        return _OnItsWay(unpack, pack(thing, what))
+    if not any(name in by_name for name in _SCRIPTS):
+        return thing
+    try:
+        return _OnItsWay(_of_a_script, _script(), by_name, pack(thing, what))
+    except NotSendable:  # only where the same script runs
+        return thing
+
+
+# What pickle calls the script that runs, and processes that were spawned by it do.
+_SCRIPTS = (b"__main__", b"__mp_main__")
+
+
+def _script() -> str | None:
+    """What is in the script that runs; None where there is none, as in a notebook."""
+    try:
+        return hashlib.sha256(read_bytes(Path(sys.modules["__main__"].__file__))).hexdigest()  # type: ignore[arg-type]
+    except (AttributeError, KeyError, TypeError, OSError, InputError):
+        return None
+
+
+def _of_a_script(script: str | None, by_name: bytes, by_value: Packed) -> Any:
+    """A thing by its name where the same script runs, else by its value."""
+    if script is not None and script == _script():
+        try:
+            return pickle.loads(by_name)
+        except (AttributeError, ImportError):
+            pass
+    return unpack(by_value)
 
 
 def not_sendable(what: str, error: BaseException) -> NotSendable:
@@ -72,13 +107,13 @@ def not_sendable(what: str, error: BaseException) -> NotSendable:
 
 
 class _OnItsWay:
-    """Stands for a packed thing, and becomes it on arrival."""
+    """Stands for something that is made anew on arrival."""
 
-    def __init__(self, packed: Packed):
-        self.packed = packed
+    def __init__(self, make: Callable[..., Any], *parts: Any):
+        self.made = make, parts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unpack, (self.packed,)
+        return self.made
 
 
 class _Packer(cloudpickle.Pickler):  # type: ignore[misc]

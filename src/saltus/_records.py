@@ -73,6 +73,8 @@ def save_arrays(path: Path, kind: str, head: Mapping[str, Any], arrays: Mapping[
 def load_arrays(path: Path, kind: str, names: Collection[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Words and arrays of a file; refused before anything is expanded if they would take more room than the file."""
     try:
+        if path.exists() and not path.is_file():  # one without end would be read to its end
+            raise InputError("it is no plain file")
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             sizes = {info.filename: info.file_size for info in archive.infolist()}
             if max(sizes.get(f"{name}.npy", 0) for name in ("head", "digest")) > MOST_WORDS:

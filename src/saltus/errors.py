@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class _Carries:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def __copy__(self) -> Any:
+        return _remade(type(self), str(self), vars(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return _remade(type(self), str(self), {name: _copied(value, memo) for name, value in vars(self).items()})
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (type(self), str(self), {name: _sent(value) for name, value in self.__dict__.items()})
 
@@ -65,9 +72,29 @@ def _received(kind: type[BaseException], message: str, sent: dict[str, bytes | s
                 carried[name] = pickle.loads(value)
         except Exception as error:  # noqa: BLE001 - as above
             lost.append(f"{name} cannot be read here ({type(error).__name__}: {error})")
-    received = kind.__new__(kind, "; ".join([message, *lost]))
-    received.__dict__.update(carried)
-    return received
+    return _remade(kind, "; ".join([message, *lost]), carried)
+
+
+def _remade(kind: type[Any], message: str, carried: Mapping[str, Any]) -> Any:
+    made: Any = kind.__new__(kind, message)
+    made.__dict__.update(carried)
+    return made
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy, or the thing itself where it cannot be copied, as with a lock in it."""
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:  # noqa: BLE001 - things of a user's own may fail in any way
+        return value
+
+
+def words(error: BaseException) -> str:
+    """An error as Python would show it; its kind alone where it cannot say what it is."""
+    try:
+        return repr(error)
+    except Exception:  # noqa: BLE001 - as above
+        return f"{type(error).__name__}, which fails to say what it is"
 
 
 class RunFailed(_Carries, SaltusError):

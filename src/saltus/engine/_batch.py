@@ -19,7 +19,7 @@ from saltus.engine._simulate import simulate
 from saltus.engine._status import NOT_STARTED, RUNNING, STATUSES
 from saltus.engine._trajectory import Trajectory
 from saltus.engine._travel import portable
-from saltus.errors import InputError, unknown_name
+from saltus.errors import InputError, unknown_name, words
 from saltus.hybrid import HybridSystem
 from saltus.registry import PluginPaths
 
@@ -51,11 +51,16 @@ class Batch:
         state = {"plugins": PluginPaths()} | {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"errors": {run: portable(error) for run, error in self.errors.items()}}
 
+    def __copy__(self) -> Batch:
+        made = object.__new__(type(self))
+        made.__dict__.update(vars(self))
+        return made
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: value for name, value in state.items() if name != "plugins"})
 
     def _content(self) -> dict[str, Any]:
-        errors = {run: repr(error) for run, error in self.errors.items()}
+        errors = {run: words(error) for run, error in self.errors.items()}
         return {one.name: getattr(self, one.name) for one in fields(self)} | {"errors": errors}
 
     # -- how they ended ---------------------------------------------------------------------
@@ -105,7 +110,7 @@ class Batch:
         status = STATUSES[int(self.codes[run])]
         if status.code == RUNNING:
             return "the batch was stopped before this run began"
-        cause = f": {self.errors[run]!r}" if run in self.errors else ""
+        cause = f": {words(self.errors[run])}" if run in self.errors else ""
         return f"{self.system.name}: {status.meaning}{cause}; status {status.name!r} at t = {self.t_end[run]:.9g} s"
 
     @cached_property

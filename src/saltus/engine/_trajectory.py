@@ -19,7 +19,7 @@ from saltus.engine._event import Event, named, read_event
 from saltus.engine._program import engine
 from saltus.engine._sample import EVERYTHING, PLACES, STATES
 from saltus.engine._status import STATUSES, Status
-from saltus.errors import InputError, SaltusError
+from saltus.errors import InputError, SaltusError, words
 from saltus.hybrid import HybridSystem, read_off
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Trajectory:
     def failure_message(self) -> str:
         """What ended the run, when, and in which state."""
         state = ", ".join(f"{name} = {value:.9g}" for name, value in self.final.items())
-        cause = f": {self.control.failure!r}" if self.control.failure is not None else ""
+        cause = f": {words(self.control.failure)}" if self.control.failure is not None else ""
         status = f"status {self.status.name!r} at t = {self.end_time:.9g} s"
         return f"{self.system.name}: {self.status.meaning}{cause}; {status}, {state}"
 

@@ -12,7 +12,7 @@ from saltus.engine import _layout as L
 from saltus.engine._control import Control
 from saltus.engine._program import arenas
 from saltus.engine._trajectory import Trajectory
-from saltus.errors import SaltusError
+from saltus.errors import SaltusError, words
 from saltus.hybrid import HybridSystem
 from saltus.registry import PluginPaths
 
@@ -47,7 +47,7 @@ def content(run: Trajectory) -> dict[str, Any]:
     failure = run.control.failure
     return {name: getattr(run, name) for name in _FIELDS} | {
         "integers": integers, "doubles": doubles, "controller": run.controller,
-        "failure": None if failure is None else repr(failure),
+        "failure": None if failure is None else words(failure),
     }  # fmt: skip
 
 
@@ -58,13 +58,33 @@ class RemoteError(SaltusError):
         return str(self)
 
 
-def portable(failure: BaseException | None) -> BaseException | None:
-    """What a controller raised, or its words where the error itself cannot be sent."""
+def portable(failure: BaseException | None) -> Any:
+    """What a controller raised, or on arrival its words, where the error itself cannot be sent or made again."""
+    return None if failure is None else _Failure(failure)
+
+
+class _Failure:
+    """Stands for an error, and becomes it, or its words, on arrival."""
+
+    def __init__(self, failure: BaseException):
+        self.failure = failure
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from saltus._pack import sendable
+
+        said = words(self.failure)
+        try:
+            return _arrived, (said, pickle.dumps(sendable(self.failure, said)))
+        except Exception:  # noqa: BLE001 - an error of somebody's own may fail in any way
+            return RemoteError, (said,)
+
+
+def _arrived(said: str, sent: bytes) -> BaseException:
     try:
-        pickle.loads(pickle.dumps(failure))
-    except Exception:  # noqa: BLE001 - an error of somebody's own may fail in any way
-        return RemoteError(repr(failure))
-    return failure
+        failure = pickle.loads(sent)
+    except Exception:  # noqa: BLE001 - as above
+        return RemoteError(said)
+    return failure if isinstance(failure, BaseException) else RemoteError(said)
 
 
 def unpacked(

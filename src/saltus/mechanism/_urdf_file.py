@@ -182,11 +182,16 @@ def _text(source: str | Path) -> tuple[str, str, Path]:
         raise InputError(f"cannot read URDF file {str(source)!r}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name} is not text in UTF-8 (byte {error.start}); a URDF file is XML") from None
+    except ValueError as error:  # a name that no file can have
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"cannot read URDF file {str(source)!r}: {error}") from None
 
 
 def parsed(text: str, where: str) -> Node:
     """The root of an XML text; malformed text is refused with line and column."""
-    parser = expat.ParserCreate()
+    # the declaration may name another encoding than the text now has
+    parser = expat.ParserCreate("utf-8")
     open_nodes = [Node("", {}, 0)]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -206,7 +211,6 @@ def parsed(text: str, where: str) -> Node:
     parser.EntityDeclHandler = entity
     parser.EndElementHandler = lambda tag: open_nodes.pop()
     try:
-        # the declaration may name another encoding than the text now has
         parser.Parse(text.encode("utf-8"), True)
     except expat.ExpatError as error:
         reason, place = expat.ErrorString(error.code), f"line {error.lineno}, column {error.offset + 1}"
