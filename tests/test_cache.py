@@ -719,6 +719,19 @@ def test_nothing_is_unpickled_before_its_digest_is_right(tmp_path):
 
 
 @POSIX
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path):
+    cache = tmp_path / "cache"
+    assert small(cache) == ""
+    files = sorted(cache.glob("*.bin"))
+    for path in files:
+        path.unlink()
+        os.mkfifo(path)
+    assert "is no plain file" in small(cache)
+    assert [path.is_file() for path in files] == [True, True]
+    assert small(cache) == ""
+
+
+@POSIX
 def test_folders_on_the_way_are_made_for_the_user_alone(tmp_path):
     before = os.umask(0)
     try:

@@ -270,6 +270,8 @@ class DiskCache(NullCache):
         """What is in a file; None where somebody else may have put it there, for it would be executed."""
         if not self._own(path.parent):
             return None
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
         with path.open("rb") as file:
             if whose := _whose(os.fstat(file.fileno())):
                 _say_foreign(f"{path} {whose}")
