@@ -253,13 +253,21 @@ def pairs():
     return runs
 
 
+def nearly(one, two):
+    """Whether two runs are the same but for rounding."""
+    same_way = one.status == two.status and [e.guard for e in one.events] == [e.guard for e in two.events]
+    return same_way and one.final == pytest.approx(two.final, rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize("through", [through_spawn, through_joblib, through_dask])
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_every_robot_with_every_controller_runs_elsewhere_as_here(through, pairs, request):
     arrived, read, again = through(travellers.again, pairs, request)
     for name, run in pairs.items():
-        assert arrived[name] == again[name] == run, name
+        assert arrived[name] == run, name
         assert content.same(read[name], travellers.read(run)), name
+        # others let linear algebra use one thread only, which rounds the gains that it finds in another way
+        assert again[name] == run or (through is not through_spawn and nearly(again[name], run)), name
 
 
 # -- scripts -------------------------------------------------------------------------------------------
